@@ -1,0 +1,12 @@
+//! Bells: what a commit tells those who wait. A bell says "look again", never what there is to see.
+
+/// What may have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Bell {
+    /// A job became claimable in this lane.
+    Lane(i64),
+    /// Something about this job changed: its status, its events.
+    Job(i64),
+    /// The kernel has a new frame or an earlier timer.
+    Kernel,
+}

@@ -1,0 +1,43 @@
+//! What can go wrong below the use cases.
+
+/// A failure of the store. Unless it says otherwise, nothing was committed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Error {
+    /// The engine refused the statement: a constraint, a lock, a full disk, a lost connection.
+    #[error("the database refused: {message}")]
+    Database { kind: DatabaseErrorKind, message: String },
+    /// Stored data that cannot be what it should be.
+    #[error("stored data is corrupt: {what}")]
+    Corrupt { what: String },
+    /// The database is newer, foreign, or owned by another process; the text says which and what to do.
+    #[error("{0}")]
+    Refused(String),
+    /// The ledger has stopped: a failed fsync, or a shutdown.
+    #[error("the ledger is closed")]
+    Closed,
+    #[error("the object store failed: {message}")]
+    Object { kind: ObjectErrorKind, message: String },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatabaseErrorKind {
+    /// A unique, foreign-key or check constraint.
+    Constraint,
+    /// Another transaction was in the way; running again may help.
+    Conflict,
+    /// No space left.
+    Full,
+    /// An I/O error, a lost connection.
+    Io,
+    Other,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ObjectErrorKind {
+    NotFound,
+    /// The bytes do not hash to their name.
+    Corrupt,
+    Full,
+    Io,
+    Other,
+}
