@@ -36,7 +36,9 @@ pub struct Digest {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a digest: expected `sha256:` and 64, or `sha512:` and 128, lower-case hex digits")]
+#[error(
+    "{0:?} is not a digest: expected `sha256:` and 64, or `sha512:` and 128, lower-case hex digits"
+)]
 pub struct NotADigest(String);
 
 impl Digest {
@@ -88,7 +90,10 @@ impl FromStr for Digest {
         if hex.len() != algorithm.hex_len() || !hex.bytes().all(lower_hex) {
             return Err(refuse());
         }
-        Ok(Self { algorithm, text: text.to_owned() })
+        Ok(Self {
+            algorithm,
+            text: text.to_owned(),
+        })
     }
 }
 

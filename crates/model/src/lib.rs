@@ -1,7 +1,24 @@
 #![doc = include_str!("../README.md")]
 
 mod digest;
+mod id;
+mod name;
+mod policy;
+mod status;
 mod time;
+mod transition;
+pub mod v0;
 
 pub use digest::{Algorithm, Digest, NotADigest};
+pub use id::{
+    BranchUuid, HeadUuid, JobUuid, KeyUuid, Lsn, NotAUuid, NotAnId, NotAnLsn, OrganizationUuid,
+    ProjectUuid, ReportUuid, RunnerUuid, RuntimeJobId, RuntimeLeaseId, SpecUuid, TestbedUuid,
+    UserUuid, WorkerId,
+};
+pub use name::{
+    BranchName, GitHash, InvalidName, MAX_BRANCH_NAME, MAX_NAME, PoolName, ResourceName, Slug,
+};
+pub use policy::{Priority, Retry, RetryDecision, Timeouts};
+pub use status::{Kind, Status, Trigger};
 pub use time::{Clock, Entropy, Millis};
+pub use transition::{Source, TRANSITIONS, Transition, next};

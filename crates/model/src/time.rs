@@ -35,14 +35,20 @@ impl Millis {
 impl Add<Duration> for Millis {
     type Output = Self;
     fn add(self, span: Duration) -> Self {
-        Self(self.0.saturating_add(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)))
+        Self(
+            self.0
+                .saturating_add(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)),
+        )
     }
 }
 
 impl Sub<Duration> for Millis {
     type Output = Self;
     fn sub(self, span: Duration) -> Self {
-        Self(self.0.saturating_sub(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)))
+        Self(
+            self.0
+                .saturating_sub(i64::try_from(span.as_millis()).unwrap_or(i64::MAX)),
+        )
     }
 }
 

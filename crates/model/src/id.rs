@@ -1,0 +1,12 @@
+//! Ids in the form each door prescribes, minted from a clock and a random source that come in as arguments.
+
+mod lsn;
+mod ulid;
+mod uuid;
+
+pub use lsn::{Lsn, NotAnLsn};
+pub use ulid::{NotAnId, RuntimeJobId, RuntimeLeaseId, WorkerId};
+pub use uuid::{
+    BranchUuid, HeadUuid, JobUuid, KeyUuid, NotAUuid, OrganizationUuid, ProjectUuid, ReportUuid,
+    RunnerUuid, SpecUuid, TestbedUuid, UserUuid,
+};

@@ -1,0 +1,192 @@
+//! Names that people give, checked where they enter.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// The longest name or slug of a resource, in characters.
+pub const MAX_NAME: usize = 64;
+/// The longest branch name, in characters.
+pub const MAX_BRANCH_NAME: usize = 256;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a valid {what}: {rule}")]
+pub struct InvalidName {
+    what: &'static str,
+    text: String,
+    rule: &'static str,
+}
+
+macro_rules! names {
+    ($($(#[$doc:meta])* $name:ident($what:literal, $rule:literal) = $check:path;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = InvalidName;
+            fn from_str(text: &str) -> Result<Self, InvalidName> {
+                if $check(text) {
+                    return Ok(Self(text.to_owned()));
+                }
+                let text = text.chars().take(MAX_NAME + 16).collect();
+                Err(InvalidName { what: $what, text, rule: $rule })
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = InvalidName;
+            fn try_from(text: String) -> Result<Self, InvalidName> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> Self {
+                name.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    )*};
+}
+
+names! {
+    /// What a person calls a resource.
+    ResourceName("name", "1 to 64 characters, no control characters, no space at either end") = is_resource_name;
+    /// How a resource stands in a URL.
+    Slug("slug", "1 to 64 characters of a-z, 0-9 and single hyphens between them") = is_slug;
+    /// A git branch.
+    BranchName("branch name", "1 to 256 characters, as git allows") = is_branch_name;
+    /// The name of a queue's pool of runners.
+    PoolName("pool name", "1 to 64 characters of a-z, 0-9 and single hyphens between them") = is_slug;
+    /// Forty hex digits.
+    GitHash("git hash", "40 lower-case hex digits") = is_git_hash;
+}
+
+impl Slug {
+    /// The slug a name suggests; `None` when nothing of it can stand in one.
+    pub fn suggest(name: &str) -> Option<Self> {
+        let mut slug = String::new();
+        for c in name.chars() {
+            if slug.len() == MAX_NAME {
+                break;
+            }
+            if c.is_ascii_alphanumeric() {
+                slug.push(c.to_ascii_lowercase());
+            } else if !slug.is_empty() && !slug.ends_with('-') {
+                slug.push('-');
+            }
+        }
+        slug.trim_end_matches('-').parse().ok()
+    }
+}
+
+fn is_resource_name(text: &str) -> bool {
+    let len = text.chars().count();
+    (1..=MAX_NAME).contains(&len)
+        && text.trim() == text
+        && !text.chars().any(|c| c.is_control() || is_bidi_control(c))
+}
+
+/// Characters that make a name read differently from what it is.
+fn is_bidi_control(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn is_slug(text: &str) -> bool {
+    (1..=MAX_NAME).contains(&text.len())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+        && !text.contains("--")
+}
+
+/// The rules of `git check-ref-format --branch` that do not depend on a repository.
+fn is_branch_name(text: &str) -> bool {
+    let forbidden = |c: char| c.is_control() || " ~^:?*[\\".contains(c) || is_bidi_control(c);
+    (1..=MAX_BRANCH_NAME).contains(&text.chars().count())
+        && !text.chars().any(forbidden)
+        && !text.contains("..")
+        && !text.contains("@{")
+        && text != "@"
+        && !text.starts_with('-')
+        && !text.ends_with('.')
+        && text.split('/').all(|part| {
+            !part.is_empty() && !part.starts_with('.') && !part.as_bytes().ends_with(b".lock")
+        })
+}
+
+fn is_git_hash(text: &str) -> bool {
+    text.len() == 40
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T: FromStr>(good: &[&str], bad: &[&str]) {
+        for text in good {
+            assert!(text.parse::<T>().is_ok(), "{text:?} should be valid");
+        }
+        for text in bad {
+            assert!(text.parse::<T>().is_err(), "{text:?} should be refused");
+        }
+    }
+
+    #[test]
+    fn resource_names() {
+        let (longest, longer) = ("é".repeat(64), "é".repeat(65));
+        check::<ResourceName>(
+            &["a", "Ref Project", "ünïcode ✓", &longest],
+            &["", " a", "a ", "a\nb", "a\u{202e}b", "\u{1b}[31m", &longer],
+        );
+    }
+
+    #[test]
+    fn slugs() {
+        check::<Slug>(
+            &["a", "ref-project", "x86-64"],
+            &["", "-a", "a-", "a--b", "A", "a_b", "a/b", "../a"],
+        );
+    }
+
+    #[test]
+    fn branch_names() {
+        check::<BranchName>(
+            &["main", "feature/x", "refs/pull/12/merge", "ünï"],
+            &[
+                "", "a b", "a..b", "/a", "a/", "a//b", ".a", "a/.b", "a.lock", "a.lock/b", "-a",
+                "a@{b", "@", "a~1",
+            ],
+        );
+    }
+
+    #[test]
+    fn slugs_are_suggested_from_names() {
+        assert_eq!(
+            Slug::suggest("Ref Project!").unwrap().as_str(),
+            "ref-project"
+        );
+        assert_eq!(Slug::suggest("  --A  b").unwrap().as_str(), "a-b");
+        assert_eq!(Slug::suggest("✓"), None);
+        assert_eq!(Slug::suggest(&"ab ".repeat(60)).unwrap().as_str().len(), 64);
+    }
+}

@@ -1,0 +1,112 @@
+//! The messages of the runner channel. Unknown fields are ignored, so that old and new can talk.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ClaimedJob, IterationOutput};
+use crate::JobUuid;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum RunnerMessage {
+    /// Idle, and asking for a job.
+    Ready {
+        /// Seconds, 1 to 900.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        poll_timeout: Option<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runner: Option<RunnerMetadata>,
+    },
+    /// Set-up is done; the benchmark starts.
+    Running,
+    Heartbeat,
+    Completed {
+        job: JobUuid,
+        results: Vec<IterationOutput>,
+    },
+    Failed {
+        job: JobUuid,
+        #[serde(default)]
+        results: Vec<IterationOutput>,
+        error: String,
+    },
+    Canceled {
+        job: JobUuid,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunnerMetadata {
+    pub os: String,
+    pub arch: String,
+    pub version: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum ServerMessage {
+    Ack {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        job: Option<JobUuid>,
+    },
+    Job(Box<ClaimedJob>),
+    NoJob,
+    Cancel,
+    Update {
+        version: String,
+        url: String,
+        checksum: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_read_as_recorded_from_stock_clients() {
+        let ready: RunnerMessage =
+            serde_json::from_str(r#"{"event":"ready","poll_timeout":5,"later":"field"}"#).unwrap();
+        assert_eq!(
+            ready,
+            RunnerMessage::Ready {
+                poll_timeout: Some(5),
+                runner: None
+            }
+        );
+        let bare: RunnerMessage = serde_json::from_str(r#"{"event":"ready"}"#).unwrap();
+        assert_eq!(
+            bare,
+            RunnerMessage::Ready {
+                poll_timeout: None,
+                runner: None
+            }
+        );
+        let failed: RunnerMessage = serde_json::from_str(
+            r#"{"event":"failed","job":"01a1de48-2639-76f0-ac7d-6f226b3e8aa1","results":[],"error":"late"}"#,
+        )
+        .unwrap();
+        assert!(matches!(failed, RunnerMessage::Failed { .. }));
+    }
+
+    #[test]
+    fn messages_are_written_as_stock_clients_expect() {
+        let job = "01a1de48-2639-76f0-ac7d-6f226b3e8aa1".parse().unwrap();
+        let ack = serde_json::to_string(&ServerMessage::Ack { job: Some(job) }).unwrap();
+        assert_eq!(
+            ack,
+            r#"{"event":"ack","job":"01a1de48-2639-76f0-ac7d-6f226b3e8aa1"}"#
+        );
+        assert_eq!(
+            serde_json::to_string(&ServerMessage::NoJob).unwrap(),
+            r#"{"event":"no_job"}"#
+        );
+        assert_eq!(
+            serde_json::to_string(&RunnerMessage::Heartbeat).unwrap(),
+            r#"{"event":"heartbeat"}"#
+        );
+    }
+}

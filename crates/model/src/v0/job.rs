@@ -1,0 +1,103 @@
+//! Jobs as the bench door shows them, and what a runner is told and says about one.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{DateTime, Spec};
+use crate::{Digest, JobUuid, ProjectUuid, RunnerUuid};
+
+/// Stored at submission, sent at claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobConfig {
+    pub registry: String,
+    pub project: ProjectUuid,
+    pub digest: Digest,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entrypoint: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cmd: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub env: Option<BTreeMap<String, String>>,
+    /// Seconds.
+    pub timeout: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_paths: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build_time: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_size: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub average: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iter: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fold: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_failure: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backdate: Option<DateTime>,
+}
+
+/// Everything a runner needs to execute a job.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClaimedJob {
+    pub uuid: JobUuid,
+    pub spec: Spec,
+    pub config: JobConfig,
+    pub oci_token: String,
+    pub timeout: u32,
+    pub created: DateTime,
+}
+
+impl std::fmt::Debug for ClaimedJob {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClaimedJob")
+            .field("uuid", &self.uuid)
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    pub uuid: JobUuid,
+    pub status: crate::Status,
+    pub spec: Spec,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<JobConfig>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runner: Option<RunnerUuid>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<DateTime>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<DateTime>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed: Option<DateTime>,
+    pub created: DateTime,
+    pub modified: DateTime,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<JobOutput>,
+}
+
+/// What a job's process wrote, iteration by iteration.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobOutput {
+    #[serde(default)]
+    pub results: Vec<IterationOutput>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IterationOutput {
+    pub exit_code: i32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdout: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<BTreeMap<String, String>>,
+}

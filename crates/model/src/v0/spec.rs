@@ -1,0 +1,99 @@
+//! Specs and runners.
+
+use serde::{Deserialize, Serialize};
+
+use super::DateTime;
+use crate::{ResourceName, RunnerUuid, Slug, SpecUuid};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OperatingSystem {
+    Linux,
+    Macos,
+    Windows,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Architecture {
+    #[serde(rename = "x86_64")]
+    X86_64,
+    #[serde(rename = "aarch64")]
+    Aarch64,
+}
+
+/// A hardware shape, as it is answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spec {
+    pub uuid: SpecUuid,
+    pub name: ResourceName,
+    pub slug: Slug,
+    pub os: OperatingSystem,
+    pub architecture: Architecture,
+    pub sandbox: Option<String>,
+    pub cpu: u32,
+    pub memory: u64,
+    pub disk: u64,
+    pub network: bool,
+    pub fallback: Option<DateTime>,
+    pub created: DateTime,
+    pub modified: DateTime,
+    pub archived: Option<DateTime>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NewSpec {
+    pub name: ResourceName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slug: Option<Slug>,
+    pub os: OperatingSystem,
+    pub architecture: Architecture,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
+    pub cpu: u32,
+    pub memory: u64,
+    pub disk: u64,
+    #[serde(default)]
+    pub network: bool,
+    #[serde(default)]
+    pub fallback: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Runner {
+    pub uuid: RunnerUuid,
+    pub name: ResourceName,
+    pub slug: Slug,
+    pub specs: Vec<SpecUuid>,
+    pub archived: Option<DateTime>,
+    pub last_heartbeat: Option<DateTime>,
+    pub created: DateTime,
+    pub modified: DateTime,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NewRunner {
+    pub name: ResourceName,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slug: Option<Slug>,
+}
+
+/// Answered once, when a runner is made or its key rotated.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunnerKey {
+    pub uuid: RunnerUuid,
+    pub key: String,
+}
+
+impl std::fmt::Debug for RunnerKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunnerKey")
+            .field("uuid", &self.uuid)
+            .finish_non_exhaustive()
+    }
+}
+
+/// `POST /v0/runners/{runner}/specs`: a UUID or a slug.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SpecRef {
+    pub spec: String,
+}
