@@ -1,0 +1,55 @@
+//! What the tests need on the machine. To need one more program, add a line.
+
+use super::probe::Proof;
+
+#[derive(Debug)]
+pub(super) struct Need {
+    /// Debian's name for it.
+    pub(super) package: &'static str,
+    pub(super) proof: Proof,
+    pub(super) why: &'static str,
+}
+
+pub(super) const NEEDS: &[Need] = &[
+    Need {
+        package: "busybox-static",
+        proof: Proof::StaticProgram("busybox"),
+        why: "a whole user land in one file, for the images of tests and demo",
+    },
+    Need {
+        package: "postgresql",
+        proof: Proof::PostgresServer { at_least: 14 },
+        why: "the store is tested on a real PostgreSQL as well",
+    },
+    Need {
+        package: "skopeo",
+        proof: Proof::Program("skopeo"),
+        why: "somebody else's OCI client, for the registry",
+    },
+    Need {
+        package: "umoci",
+        proof: Proof::Program("umoci"),
+        why: "somebody else's unpacking of images, to compare ours with",
+    },
+];
+
+/// Used when they are there; nothing is lost without them but time.
+#[derive(Debug)]
+pub(super) struct CargoTool {
+    pub(super) package: &'static str,
+    pub(super) subcommand: &'static str,
+    pub(super) why: &'static str,
+}
+
+pub(super) const CARGO_TOOLS: &[CargoTool] = &[
+    CargoTool {
+        package: "cargo-nextest",
+        subcommand: "nextest",
+        why: "runs tests faster; optional: cargo install cargo-nextest --locked",
+    },
+    CargoTool {
+        package: "cargo-deny",
+        subcommand: "deny",
+        why: "a second opinion on licences and bans; optional: cargo install cargo-deny --locked",
+    },
+];
