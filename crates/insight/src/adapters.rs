@@ -1,0 +1,3 @@
+//! One reader per harness.
+
+pub(crate) mod json;

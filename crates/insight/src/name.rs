@@ -1,0 +1,132 @@
+//! The name of a benchmark, checked where it enters.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use crate::limits::MAX_BENCHMARK_NAME;
+
+/// 1 to 1024 characters that can be stored and printed as they are.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct BenchmarkName(String);
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidBenchmarkName {
+    #[error("a benchmark name is empty")]
+    Empty,
+    #[error(
+        "the benchmark name that starts {start:?} has {length} characters, the limit is {MAX_BENCHMARK_NAME}"
+    )]
+    TooLong { start: String, length: usize },
+    #[error("the benchmark name {name:?} holds the control character {character:?}")]
+    Control { name: String, character: char },
+}
+
+impl BenchmarkName {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for BenchmarkName {
+    type Err = InvalidBenchmarkName;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.to_owned().try_into()
+    }
+}
+
+impl TryFrom<String> for BenchmarkName {
+    type Error = InvalidBenchmarkName;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        if name.is_empty() {
+            return Err(InvalidBenchmarkName::Empty);
+        }
+        let length = name.chars().count();
+        if length > MAX_BENCHMARK_NAME {
+            let start = name.chars().take(QUOTED).collect();
+            return Err(InvalidBenchmarkName::TooLong { start, length });
+        }
+        if let Some(character) = name.chars().find(|c| misleads(*c)) {
+            let name = name.chars().take(QUOTED).collect();
+            return Err(InvalidBenchmarkName::Control { name, character });
+        }
+        Ok(Self(name))
+    }
+}
+
+impl Borrow<str> for BenchmarkName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for BenchmarkName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How much of a refused name an error quotes, in characters.
+const QUOTED: usize = 40;
+
+/// Control characters move a terminal's cursor, and NUL cannot be stored by `PostgreSQL`; bidirectional marks make a name read
+/// differently from what it is.
+fn misleads(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_real_harnesses_are_accepted() {
+        for name in [
+            "adder",
+            "tests::adder <u64> / 2",
+            "Größe ✓",
+            &"é".repeat(1024),
+        ] {
+            assert_eq!(name.parse::<BenchmarkName>().unwrap().as_str(), name);
+        }
+    }
+
+    #[test]
+    fn an_empty_name_is_refused() {
+        assert_eq!(
+            "".parse::<BenchmarkName>(),
+            Err(InvalidBenchmarkName::Empty)
+        );
+    }
+
+    #[test]
+    fn a_name_over_the_limit_is_refused_and_quoted_in_part() {
+        let error = "é".repeat(1025).parse::<BenchmarkName>().unwrap_err();
+        let start = "é".repeat(40);
+        assert_eq!(
+            error,
+            InvalidBenchmarkName::TooLong {
+                start,
+                length: 1025
+            }
+        );
+    }
+
+    #[test]
+    fn a_name_that_would_mislead_a_reader_is_refused() {
+        for name in ["a\0b", "\u{1b}[31mred", "a\nb", "a\u{202e}b"] {
+            let error = name.parse::<BenchmarkName>().unwrap_err();
+            assert!(
+                matches!(error, InvalidBenchmarkName::Control { .. }),
+                "{name:?}"
+            );
+            assert!(!error.to_string().contains('\u{1b}'), "{error}");
+        }
+    }
+}
