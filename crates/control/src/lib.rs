@@ -1,1 +1,14 @@
 #![doc = include_str!("../README.md")]
+
+pub mod bench;
+mod denied;
+mod heartbeats;
+pub mod jobs;
+pub mod queues;
+#[cfg(feature = "sabotage")]
+pub mod sabotage;
+pub mod session;
+pub mod tasks;
+
+pub use denied::Denied;
+pub use heartbeats::Heartbeats;

@@ -8,7 +8,7 @@ mod spec;
 
 pub use channel::{RunnerMessage, RunnerMetadata, ServerMessage};
 pub use datetime::DateTime;
-pub use job::{ClaimedJob, IterationOutput, Job, JobConfig, JobOutput};
+pub use job::{ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, JobOutput};
 pub use run::{
     Adapter, Branch, Head, Metric, NewRun, NewRunJob, Project, Report, ReportMeasure, ReportResult,
     Settings, Testbed, UserSummary, Version,

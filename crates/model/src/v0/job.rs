@@ -101,3 +101,19 @@ pub struct IterationOutput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<BTreeMap<String, String>>,
 }
+
+/// Ours: one line of a job's timeline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobEvent {
+    pub number: i64,
+    pub event: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<crate::Status>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<crate::Status>,
+    pub epoch: i64,
+    pub actor: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    pub at: DateTime,
+}

@@ -1,0 +1,92 @@
+//! Output becomes a report's numbers.
+
+use kiln_insight::{Results, read_all, result_texts};
+use kiln_model::v0::JobOutput;
+use kiln_model::{JobUuid, ProjectUuid, Status};
+use kiln_store::Tx;
+use kiln_store::sql::report::{self, Report, ReportMetric};
+use kiln_store::sql::{job, job_output};
+
+use super::RunSettings;
+use crate::{Denied, jobs};
+
+/// What was read out of an output, before anything is written: metrics, or why there are none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    pub metrics: Result<Vec<ReportMetric>, String>,
+}
+
+/// Reads the output of a job as its report's settings say. Pure: no transaction, no I/O.
+pub fn parse(report: &Report, output: &[u8]) -> Parsed {
+    Parsed {
+        metrics: read(report, output),
+    }
+}
+
+fn read(report: &Report, output: &[u8]) -> Result<Vec<ReportMetric>, String> {
+    let output: JobOutput = serde_json::from_slice(output)
+        .map_err(|error| format!("the stored output cannot be read: {error}"))?;
+    let settings: Option<kiln_model::v0::Settings> = serde_json::from_str(&report.settings)
+        .map_err(|error| format!("the stored settings cannot be read: {error}"))?;
+    let settings = RunSettings::check(settings.as_ref()).map_err(|denied| denied.to_string())?;
+    let texts = result_texts(&output.results);
+    let sets = read_all(settings.adapter, &texts, settings.parse)
+        .map_err(|unreadable| format!("{unreadable}: {}", unreadable.source))?;
+    Ok(sets
+        .iter()
+        .zip(0..)
+        .flat_map(|(results, iteration)| rows(results, iteration))
+        .collect())
+}
+
+fn rows(results: &Results, iteration: i64) -> impl Iterator<Item = ReportMetric> + '_ {
+    results.iter().flat_map(move |(benchmark, measures)| {
+        measures.iter().map(move |(measure, metric)| ReportMetric {
+            iteration,
+            benchmark: benchmark.as_str().to_owned(),
+            measure: measure.as_str().to_owned(),
+            value: metric.value(),
+            lower_value: metric.lower_value(),
+            upper_value: metric.upper_value(),
+        })
+    })
+}
+
+/// Where the output of a bench job lies among the objects.
+pub(crate) fn output_key(project: ProjectUuid, job: JobUuid) -> String {
+    format!("{project}/output/v0/jobs/{job}")
+}
+
+/// Writes the report and moves the job to `processed`, once: an output that cannot be read makes the report `invalid`, with
+/// the reason, and leaves the job `completed`.
+pub fn keep(
+    tx: &mut dyn Tx,
+    id: i64,
+    epoch: i64,
+    parsed: &Parsed,
+    object_key: Option<&str>,
+) -> Result<(), Denied> {
+    let Some(found) = job::lock(tx, id)? else {
+        return Ok(());
+    };
+    if found.life.status != Status::Completed || found.life.epoch != epoch {
+        return Ok(());
+    }
+    let report_id = found.ask.report.ok_or(Denied::NotFound("report"))?;
+    if let Some(key) = object_key {
+        job_output::moved(tx, id, epoch, key)?;
+    }
+    let start = found.life.started.unwrap_or(found.ask.created);
+    report::set_times(tx, report_id, start, found.life.ended.unwrap_or(start))?;
+    match &parsed.metrics {
+        Ok(metrics) => {
+            for metric in metrics {
+                report::add_metric(tx, report_id, metric)?;
+            }
+            report::set_status(tx, report_id, "ready", None)?;
+            jobs::process(tx, id, epoch, "server")?;
+        }
+        Err(reason) => report::set_status(tx, report_id, "invalid", Some(reason))?,
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! The numbers of the bench door, and the settings a run may carry.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use kiln_insight::{Adapter, Average, Fold, Settings};
+use kiln_model::v0;
+
+use crate::Denied;
+
+/// What a server is configured to do with bench jobs.
+#[derive(Clone, Debug)]
+pub struct BenchSettings {
+    /// How long a runner may be silent.
+    pub heartbeat_timeout: Duration,
+    /// How much longer than its timeout a job may take.
+    pub grace: Duration,
+    /// How long pulling and unpacking may take.
+    pub set_up: Duration,
+    /// The timeout of a job that asks for none.
+    pub default_timeout: Duration,
+    /// Where runners pull images from.
+    pub registry_url: String,
+}
+
+impl BenchSettings {
+    /// The defaults of stock servers; the set-up deadline is ours.
+    pub fn new(registry_url: String) -> Self {
+        Self {
+            heartbeat_timeout: Duration::from_secs(90),
+            grace: Duration::from_mins(1),
+            set_up: Duration::from_mins(10),
+            default_timeout: Duration::from_hours(1),
+            registry_url,
+        }
+    }
+}
+
+/// How the output of a run is to be read: checked at submission, so that a typo does not cost a benchmark.
+#[derive(Clone, Copy, Debug)]
+pub struct RunSettings {
+    pub adapter: Adapter,
+    pub parse: Settings,
+}
+
+impl RunSettings {
+    pub fn check(settings: Option<&v0::Settings>) -> Result<Self, Denied> {
+        let text = |pick: fn(&v0::Settings) -> &Option<String>| {
+            settings.and_then(|settings| pick(settings).as_deref())
+        };
+        let adapter =
+            read::<Adapter>(text(|settings| &settings.adapter))?.unwrap_or(Adapter::Magic);
+        let parse = Settings {
+            average: read::<Average>(text(|settings| &settings.average))?,
+            fold: read::<Fold>(text(|settings| &settings.fold))?,
+        };
+        Ok(Self { adapter, parse })
+    }
+}
+
+fn read<T: FromStr>(text: Option<&str>) -> Result<Option<T>, Denied>
+where
+    T::Err: std::fmt::Display,
+{
+    text.map(|text| {
+        text.parse()
+            .map_err(|error: T::Err| Denied::Invalid(error.to_string()))
+    })
+    .transpose()
+}

@@ -1,0 +1,32 @@
+//! Why a use case did not do what it was asked. Every denial has a name; a door turns it into its own words.
+
+use kiln_model::{Status, Trigger};
+
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Denied {
+    #[error("there is no such {0}")]
+    NotFound(&'static str),
+    /// The caller does not hold the job's current lease.
+    #[error("the lease of this job is not yours, or not yours any more")]
+    NotHolder,
+    #[error("a {from} job does not change by {}", trigger.name())]
+    Illegal { from: Status, trigger: Trigger },
+    /// Somebody else changed the row in between: read again.
+    #[error("the job was changed at the same time")]
+    Raced,
+    #[error("the job has ended already: it is {0}")]
+    Ended(Status),
+    #[error("the queue takes no new work")]
+    QueueClosed,
+    /// The retry limit of the queue.
+    #[error("the job was retried {0} times already, which is its limit")]
+    RetriesSpent(u32),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("{0} is taken")]
+    Taken(&'static str),
+    #[error(transparent)]
+    Store(#[from] kiln_store::Error),
+    #[error(transparent)]
+    Kernel(#[from] kiln_kernel::Status),
+}

@@ -1,0 +1,154 @@
+//! The one place where a status changes.
+
+use kiln_model::{Millis, Status, Trigger, next};
+use kiln_store::sql::job::{self, Job, Life};
+use kiln_store::sql::job_event::{self, JobEvent};
+use kiln_store::sql::queue::{self, QueueCounts};
+use kiln_store::sql::{heartbeat, report};
+use kiln_store::{Bell, Tx};
+
+use super::{admission, deadline, retry};
+use crate::Denied;
+use crate::tasks::{self, Task};
+
+/// What happened, who did it, and what is worth keeping about it.
+#[derive(Clone, Debug)]
+pub(crate) struct Cause<'a> {
+    pub(crate) trigger: Trigger,
+    pub(crate) actor: &'a str,
+    pub(crate) message: Option<&'a str>,
+}
+
+impl<'a> Cause<'a> {
+    pub(crate) const fn new(trigger: Trigger, actor: &'a str) -> Self {
+        Self {
+            trigger,
+            actor,
+            message: None,
+        }
+    }
+}
+
+/// Moves `job` as the table says, with everything that follows from it, in this transaction.
+pub(crate) fn advance(tx: &mut dyn Tx, job: &mut Job, cause: &Cause<'_>) -> Result<(), Denied> {
+    advance_with(tx, job, cause, |_| {})
+}
+
+/// The same; `edit` sets what this move sets beyond the status.
+pub(crate) fn advance_with(
+    tx: &mut dyn Tx,
+    job: &mut Job,
+    cause: &Cause<'_>,
+    edit: impl FnOnce(&mut Life),
+) -> Result<(), Denied> {
+    let (from, epoch) = (job.life.status, job.life.epoch);
+    let to = next(job.ask.kind, from, cause.trigger).ok_or(Denied::Illegal {
+        from,
+        trigger: cause.trigger,
+    })?;
+    let wall = tx.wall();
+    edit(&mut job.life);
+    job.life.status = to;
+    job.life.modified = wall;
+    job.life.events += 1;
+    if to.is_ended() && !from.is_ended() {
+        job.life.ended = Some(wall);
+        job.life.cause = Some(cause.trigger);
+        job.life.message = cause.message.map(str::to_owned);
+    }
+    rearm(tx, job)?;
+    if !job::save(tx, job.id, &job.life, from, epoch)? {
+        return Err(Denied::Raced);
+    }
+    let event = JobEvent {
+        number: job.life.events,
+        what: cause.trigger.name().to_owned(),
+        from: Some(from),
+        to: Some(to),
+        epoch: job.life.epoch,
+        actor: cause.actor.to_owned(),
+        detail: cause.message.map(str::to_owned),
+        at: wall,
+    };
+    job_event::append(tx, job.id, &event)?;
+    tx.ring(Bell::Job(job.id));
+    if from.is_in_flight() && !to.is_in_flight() {
+        heartbeat::forget(tx, job.id)?;
+    }
+    count_in_queue(tx, job, from, to)?;
+    show_in_report(tx, job, to)?;
+    admission::settle(tx, job)?;
+    if matches!(to, Status::Failed | Status::Abandoned) {
+        retry::consider(tx, job, cause.trigger)?;
+    }
+    Ok(())
+}
+
+/// One kernel timer per job: its next deadline. A firing timer reads the truth again, so heartbeats need not move it.
+fn rearm(tx: &mut dyn Tx, job: &mut Job) -> Result<(), Denied> {
+    let due = deadline::next(job);
+    if due == job.life.timer.map(|timer| timer.0) {
+        return Ok(());
+    }
+    if let Some(timer) = job.life.timer.take() {
+        tasks::disarm(tx, timer)?;
+    }
+    if let Some(due) = due {
+        job.life.timer = Some(tasks::arm(tx, due, &Task::Deadline { job: job.id })?);
+    }
+    Ok(())
+}
+
+/// Gives a job without a timer the one it needs, and remembers it in the row.
+pub(super) fn move_timer(
+    tx: &mut dyn Tx,
+    job: &mut Job,
+    due: Option<Millis>,
+) -> Result<(), Denied> {
+    job.life.timer = due
+        .map(|due| tasks::arm(tx, due, &Task::Deadline { job: job.id }))
+        .transpose()?;
+    if job::save(tx, job.id, &job.life, job.life.status, job.life.epoch)? {
+        return Ok(());
+    }
+    Err(Denied::Raced)
+}
+
+fn count_in_queue(tx: &mut dyn Tx, job: &Job, from: Status, to: Status) -> Result<(), Denied> {
+    let Some(queue) = job.ask.queue else {
+        return Ok(());
+    };
+    let mut change = QueueCounts::default();
+    add(&mut change, from, -1);
+    add(&mut change, to, 1);
+    if change != QueueCounts::default() {
+        queue::count(tx, queue, change)?;
+    }
+    Ok(())
+}
+
+fn add(counts: &mut QueueCounts, status: Status, amount: i64) {
+    match status {
+        Status::Pending | Status::Claimed | Status::Running => counts.active += amount,
+        Status::Completed | Status::Processed => counts.completed += amount,
+        Status::Failed => counts.failed += amount,
+        Status::Abandoned => counts.abandoned += amount,
+        Status::Canceled => counts.canceled += amount,
+    }
+}
+
+/// A report follows its job until the output is parsed; then it speaks for itself.
+fn show_in_report(tx: &mut dyn Tx, job: &Job, to: Status) -> Result<(), Denied> {
+    let Some(id) = job.ask.report else {
+        return Ok(());
+    };
+    let status = match to {
+        Status::Pending | Status::Claimed => "pending",
+        Status::Running | Status::Completed => "running",
+        Status::Failed | Status::Abandoned => "failed",
+        Status::Canceled => "canceled",
+        Status::Processed => return Ok(()),
+    };
+    report::set_status(tx, id, status, job.life.message.as_deref())?;
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! Runs tasks: the slow half outside any transaction, the rest in the one that removes the frame.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kiln_kernel::{Handler, MessageView, Preparing, Slot, Status, Step, TimerKey};
+use kiln_model::Millis;
+use kiln_store::sql::{job, job_output, project, report};
+use kiln_store::{DatabaseErrorKind, Error, Query, Reader, Tx};
+
+use super::Task;
+use crate::bench::{self, Parsed, output_key};
+use crate::{Denied, jobs, queues, session};
+
+/// Where outputs come to rest. Writing the same bytes under the same key again is harmless.
+pub trait Objects: Send + Sync + fmt::Debug {
+    fn put(&self, key: &str, body: &[u8]) -> Result<(), String>;
+}
+
+/// The kernel's handler for every task of the server.
+#[derive(Debug)]
+pub struct TaskHandler {
+    pub reader: Reader,
+    pub objects: Arc<dyn Objects>,
+    /// Kernel time at which this server began to listen.
+    pub opened: Millis,
+}
+
+/// What the slow half found out.
+#[derive(Debug)]
+pub enum Prepared {
+    Nothing(Task),
+    /// An output was read and put to rest.
+    Result {
+        job: i64,
+        epoch: i64,
+        parsed: Parsed,
+        object_key: String,
+    },
+}
+
+impl Handler<dyn Tx> for TaskHandler {
+    type Prepared = Prepared;
+
+    fn prepare(&self, message: &MessageView<'_>, _: &Preparing<'_>) -> Result<Prepared, Status> {
+        let task = serde_json::from_slice(message.payload)
+            .map_err(|error| Status::Corrupt(format!("a task cannot be read: {error}")))?;
+        match task {
+            Task::Process { job, epoch } => self.read_result(job, epoch),
+            task @ (Task::Deadline { .. }
+            | Task::QueueIdle { .. }
+            | Task::CancelQueue { .. }
+            | Task::AbandonActions) => Ok(Prepared::Nothing(task)),
+        }
+    }
+
+    fn apply(
+        &self,
+        prepared: &Prepared,
+        _: &MessageView<'_>,
+        tx: &mut (dyn Tx + 'static),
+        step: &mut Step,
+    ) -> Result<(), Status> {
+        let outcome = match prepared {
+            Prepared::Result {
+                job,
+                epoch,
+                parsed,
+                object_key,
+            } => bench::keep(tx, *job, *epoch, parsed, Some(object_key)),
+            Prepared::Nothing(Task::Deadline { job }) => {
+                jobs::deadline::fire(tx, *job, fired(step), self.opened).map(drop)
+            }
+            Prepared::Nothing(Task::QueueIdle { queue }) => queues::expire(tx, *queue).map(drop),
+            Prepared::Nothing(Task::CancelQueue { queue }) => queues::cancel_some(tx, *queue),
+            Prepared::Nothing(Task::AbandonActions) => session::abandon_some(tx),
+            // The job was deleted, or its result is not in this epoch any more.
+            Prepared::Nothing(Task::Process { .. }) => Ok(()),
+        };
+        outcome.map_err(status)
+    }
+}
+
+impl TaskHandler {
+    fn read_result(&self, id: i64, epoch: i64) -> Result<Prepared, Status> {
+        let found = self
+            .reader
+            .read(move |query| load(query, id, epoch))
+            .wait()
+            .map_err(status)?;
+        let Some(found) = found else {
+            return Ok(Prepared::Nothing(Task::Process { job: id, epoch }));
+        };
+        let parsed = bench::parse(&found.report, &found.body);
+        self.objects
+            .put(&found.object_key, &found.body)
+            .map_err(|error| {
+                Status::Store(format!("the output of job {id} was not kept: {error}"))
+            })?;
+        Ok(Prepared::Result {
+            job: id,
+            epoch,
+            parsed,
+            object_key: found.object_key,
+        })
+    }
+}
+
+struct Found {
+    report: report::Report,
+    body: Vec<u8>,
+    object_key: String,
+}
+
+fn load(query: &mut dyn Query, id: i64, epoch: i64) -> Result<Option<Found>, Denied> {
+    let Some(found) = job::find(query, id)? else {
+        return Ok(None);
+    };
+    let (Some(project), Some(report)) = (found.ask.project, found.ask.report) else {
+        return Ok(None);
+    };
+    let Some(body) = job_output::find(query, id, epoch)?.and_then(|output| output.body) else {
+        return Ok(None);
+    };
+    let project = project::find(query, project)?.ok_or(Denied::NotFound("project"))?;
+    let report = report::find(query, report)?.ok_or(Denied::NotFound("report"))?;
+    let public_id = found
+        .ask
+        .public_id
+        .as_deref()
+        .and_then(|id| id.parse().ok());
+    let uuid = public_id.ok_or(Denied::NotFound("job"))?;
+    Ok(Some(Found {
+        report,
+        body,
+        object_key: output_key(project.uuid, uuid),
+    }))
+}
+
+/// The timer that is firing, if one is.
+fn fired(step: &Step) -> Option<TimerKey> {
+    match step.slot() {
+        Some(Slot::Timer(key)) => Some(key),
+        Some(Slot::Inbox(_)) | None => None,
+    }
+}
+
+/// Trouble that passes is retried quietly; anything else is counted, shown, and in the end a dead letter.
+fn status(denied: Denied) -> Status {
+    match denied {
+        Denied::Raced => Status::Conflict,
+        Denied::Store(Error::Database {
+            kind: DatabaseErrorKind::Conflict,
+            ..
+        }) => Status::Busy,
+        Denied::Kernel(status) => status,
+        Denied::NotFound(_)
+        | Denied::NotHolder
+        | Denied::Illegal { .. }
+        | Denied::Ended(_)
+        | Denied::QueueClosed
+        | Denied::RetriesSpent(_)
+        | Denied::Invalid(_)
+        | Denied::Taken(_)
+        | Denied::Store(_) => Status::Error(denied.to_string()),
+    }
+}

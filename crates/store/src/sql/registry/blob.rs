@@ -1,0 +1,121 @@
+//! Blobs, the pieces they consist of, and the projects that hold them.
+
+use kiln_model::Digest;
+
+use super::piece::{self, Piece, column};
+use crate::sql::parse;
+use crate::{Error, Query, Row, Tx, params};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blob {
+    pub id: i64,
+    pub digest: Digest,
+    pub size: u64,
+}
+
+/// A blob whoever holds it. What it says must never reach a caller without a holding.
+pub fn find<Q: Query + ?Sized>(query: &mut Q, digest: &Digest) -> Result<Option<Blob>, Error> {
+    query
+        .query_one("SELECT id, digest, size FROM registry_blob WHERE digest = ?1", params![digest.as_str()])?
+        .as_ref()
+        .map(read)
+        .transpose()
+}
+
+/// A blob that the project holds.
+pub fn find_held<Q: Query + ?Sized>(
+    query: &mut Q,
+    project: i64,
+    digest: &Digest,
+) -> Result<Option<Blob>, Error> {
+    query
+        .query_one(
+            "SELECT blob.id, blob.digest, blob.size FROM registry_blob blob \
+             JOIN registry_holding holding ON holding.blob_id = blob.id \
+             WHERE blob.digest = ?2 AND holding.project_id = ?1",
+            params![project, digest.as_str()],
+        )?
+        .as_ref()
+        .map(read)
+        .transpose()
+}
+
+pub fn pieces<Q: Query + ?Sized>(query: &mut Q, blob: i64) -> Result<Vec<Piece>, Error> {
+    query
+        .query(
+            "SELECT start, size, object_key FROM registry_blob_piece WHERE blob_id = ?1 ORDER BY start",
+            params![blob],
+        )?
+        .iter()
+        .map(piece::read)
+        .collect()
+}
+
+pub fn insert(tx: &mut dyn Tx, digest: &Digest, size: u64, pieces: &[Piece]) -> Result<i64, Error> {
+    let wall = tx.wall();
+    let row = tx.query_one(
+        "INSERT INTO registry_blob (digest, size, created) VALUES (?1, ?2, ?3) RETURNING id",
+        params![digest.as_str(), column(size), wall],
+    )?;
+    let id = row.ok_or_else(|| Error::Corrupt { what: "an insert answered no id".to_owned() })?.get(0)?;
+    for piece in pieces {
+        tx.execute(
+            "INSERT INTO registry_blob_piece (blob_id, start, size, object_key) VALUES (?1, ?2, ?3, ?4)",
+            params![id, column(piece.start), column(piece.size), piece.object_key.as_str()],
+        )?;
+    }
+    Ok(id)
+}
+
+/// Gives the project a right to the blob.
+pub fn hold(tx: &mut dyn Tx, project: i64, blob: i64) -> Result<(), Error> {
+    let wall = tx.wall();
+    tx.execute(
+        "INSERT INTO registry_holding (project_id, blob_id, created) VALUES (?1, ?2, ?3) \
+         ON CONFLICT (project_id, blob_id) DO NOTHING",
+        params![project, blob, wall],
+    )?;
+    Ok(())
+}
+
+/// Takes the project's right away.
+pub fn let_go(tx: &mut dyn Tx, project: i64, blob: i64) -> Result<(), Error> {
+    tx.execute(
+        "DELETE FROM registry_holding WHERE project_id = ?1 AND blob_id = ?2",
+        params![project, blob],
+    )?;
+    Ok(())
+}
+
+pub fn is_held<Q: Query + ?Sized>(query: &mut Q, blob: i64) -> Result<bool, Error> {
+    let rows =
+        query.query("SELECT project_id FROM registry_holding WHERE blob_id = ?1 LIMIT 1", params![blob])?;
+    Ok(!rows.is_empty())
+}
+
+/// A manifest of the project that names the blob.
+pub fn named_by<Q: Query + ?Sized>(
+    query: &mut Q,
+    project: i64,
+    blob: i64,
+) -> Result<Option<Digest>, Error> {
+    query
+        .query_one(
+            "SELECT manifest.digest FROM registry_manifest_blob named \
+             JOIN registry_manifest manifest ON manifest.id = named.manifest_id \
+             WHERE named.project_id = ?1 AND named.blob_id = ?2 LIMIT 1",
+            params![project, blob],
+        )?
+        .map(|row| parse(&row, 0))
+        .transpose()
+}
+
+/// Forgets a blob that nobody holds, with its pieces. Their objects are the caller's to delete.
+pub fn remove(tx: &mut dyn Tx, blob: i64) -> Result<(), Error> {
+    tx.execute("DELETE FROM registry_blob WHERE id = ?1", params![blob])?;
+    Ok(())
+}
+
+fn read(row: &Row) -> Result<Blob, Error> {
+    Ok(Blob { id: row.get(0)?, digest: parse(row, 1)?, size: row.get(2)? })
+}

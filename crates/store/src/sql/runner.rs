@@ -1,0 +1,135 @@
+//! Runners and the hash of their one live credential.
+
+use kiln_model::{Millis, ResourceName, RunnerUuid, Slug};
+
+use crate::{Error, Query, Row, Tx, params};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runner {
+    pub id: i64,
+    pub uuid: RunnerUuid,
+    pub name: ResourceName,
+    pub slug: Slug,
+    pub key_version: i64,
+    pub last_heartbeat: Option<Millis>,
+    pub created: Millis,
+    pub modified: Millis,
+    pub archived: Option<Millis>,
+}
+
+macro_rules! columns {
+    () => {
+        "id, uuid, name, slug, key_version, last_heartbeat, created, modified, archived"
+    };
+}
+
+pub fn insert(
+    tx: &mut dyn Tx,
+    uuid: RunnerUuid,
+    name: &ResourceName,
+    slug: &Slug,
+    key_hash: &str,
+) -> Result<i64, Error> {
+    let wall = tx.wall();
+    let row = tx.query_one(
+        "INSERT INTO runner (uuid, name, slug, key_hash, key_version, created, modified) \
+         VALUES (?1, ?2, ?3, ?4, 1, ?5, ?5) RETURNING id",
+        params![
+            uuid.to_string(),
+            name.as_str(),
+            slug.as_str(),
+            key_hash,
+            wall
+        ],
+    )?;
+    row.ok_or_else(|| Error::Corrupt {
+        what: "an insert answered no id".to_owned(),
+    })?
+    .get(0)
+}
+
+/// Replaces the credential; the old one is dead at once.
+pub fn set_key(tx: &mut dyn Tx, id: i64, key_hash: &str) -> Result<(), Error> {
+    let wall = tx.wall();
+    tx.execute(
+        "UPDATE runner SET key_hash = ?2, key_version = key_version + 1, modified = ?3 WHERE id = ?1",
+        params![id, key_hash, wall],
+    )?;
+    Ok(())
+}
+
+pub fn find<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Runner>, Error> {
+    let sql = concat!("SELECT ", columns!(), " FROM runner WHERE id = ?1");
+    query
+        .query_one(sql, params![id])?
+        .as_ref()
+        .map(read)
+        .transpose()
+}
+
+/// By UUID or slug.
+pub fn find_by_ref<Q: Query + ?Sized>(
+    query: &mut Q,
+    reference: &str,
+) -> Result<Option<Runner>, Error> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM runner WHERE uuid = ?1 OR slug = ?1"
+    );
+    query
+        .query_one(sql, params![reference])?
+        .as_ref()
+        .map(read)
+        .transpose()
+}
+
+/// The unarchived runner that has both this name in the path and this key: one query, so that a wrong key and an
+/// unknown runner look alike.
+pub fn authenticate<Q: Query + ?Sized>(
+    query: &mut Q,
+    reference: &str,
+    key_hash: &str,
+) -> Result<Option<Runner>, Error> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM runner WHERE key_hash = ?2 AND (uuid = ?1 OR slug = ?1) AND archived IS NULL"
+    );
+    query
+        .query_one(sql, params![reference, key_hash])?
+        .as_ref()
+        .map(read)
+        .transpose()
+}
+
+pub fn list<Q: Query + ?Sized>(query: &mut Q) -> Result<Vec<Runner>, Error> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM runner WHERE archived IS NULL ORDER BY name, id"
+    );
+    query.query(sql, &[])?.iter().map(read).collect()
+}
+
+pub fn heard(tx: &mut dyn Tx, id: i64, at: Millis) -> Result<(), Error> {
+    tx.execute(
+        "UPDATE runner SET last_heartbeat = ?2 WHERE id = ?1",
+        params![id, at],
+    )?;
+    Ok(())
+}
+
+fn read(row: &Row) -> Result<Runner, Error> {
+    Ok(Runner {
+        id: row.get(0)?,
+        uuid: super::parse(row, 1)?,
+        name: super::parse(row, 2)?,
+        slug: super::parse(row, 3)?,
+        key_version: row.get(4)?,
+        last_heartbeat: row.get(5)?,
+        created: row.get(6)?,
+        modified: row.get(7)?,
+        archived: row.get(8)?,
+    })
+}

@@ -1,0 +1,180 @@
+//! Specs: hardware shapes. Each has a lane of its own.
+
+use kiln_model::v0::{Architecture, OperatingSystem};
+use kiln_model::{Millis, ResourceName, Slug, SpecUuid};
+
+use crate::{Error, Query, Row, Tx, params};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spec {
+    pub id: i64,
+    pub uuid: SpecUuid,
+    pub lane: i64,
+    pub name: ResourceName,
+    pub slug: Slug,
+    pub os: OperatingSystem,
+    pub architecture: Architecture,
+    pub sandbox: Option<String>,
+    pub cpu: u32,
+    pub memory: u64,
+    pub disk: u64,
+    pub network: bool,
+    pub fallback: Option<Millis>,
+    pub created: Millis,
+    pub modified: Millis,
+    pub archived: Option<Millis>,
+}
+
+macro_rules! columns {
+    () => {
+        "spec.id, spec.uuid, spec.lane_id, spec.name, spec.slug, spec.os, spec.architecture, spec.sandbox, \
+         spec.cpu, spec.memory, spec.disk, spec.network, spec.fallback, spec.created, spec.modified, \
+         spec.archived"
+    };
+}
+
+pub fn insert(tx: &mut dyn Tx, spec: &Spec) -> Result<i64, Error> {
+    let row = tx.query_one(
+        "INSERT INTO spec (uuid, lane_id, name, slug, os, architecture, sandbox, cpu, memory, disk, network, \
+         fallback, created, modified) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13) \
+         RETURNING id",
+        params![
+            spec.uuid.to_string(),
+            spec.lane,
+            spec.name.as_str(),
+            spec.slug.as_str(),
+            os_name(spec.os),
+            architecture_name(spec.architecture),
+            spec.sandbox.as_deref(),
+            spec.cpu,
+            i64::try_from(spec.memory).unwrap_or(i64::MAX),
+            i64::try_from(spec.disk).unwrap_or(i64::MAX),
+            spec.network,
+            spec.fallback,
+            spec.created
+        ],
+    )?;
+    row.ok_or_else(|| Error::Corrupt {
+        what: "an insert answered no id".to_owned(),
+    })?
+    .get(0)
+}
+
+pub fn clear_fallback(tx: &mut dyn Tx) -> Result<(), Error> {
+    tx.execute(
+        "UPDATE spec SET fallback = NULL WHERE fallback IS NOT NULL",
+        &[],
+    )?;
+    Ok(())
+}
+
+pub fn find<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Spec>, Error> {
+    let sql = concat!("SELECT ", columns!(), " FROM spec WHERE id = ?1");
+    query
+        .query_one(sql, params![id])?
+        .as_ref()
+        .map(read)
+        .transpose()
+}
+
+/// By UUID or slug.
+pub fn find_by_ref<Q: Query + ?Sized>(
+    query: &mut Q,
+    reference: &str,
+) -> Result<Option<Spec>, Error> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM spec WHERE uuid = ?1 OR slug = ?1"
+    );
+    query
+        .query_one(sql, params![reference])?
+        .as_ref()
+        .map(read)
+        .transpose()
+}
+
+pub fn fallback<Q: Query + ?Sized>(query: &mut Q) -> Result<Option<Spec>, Error> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM spec WHERE fallback IS NOT NULL AND archived IS NULL LIMIT 1"
+    );
+    query.query_one(sql, &[])?.as_ref().map(read).transpose()
+}
+
+pub fn list<Q: Query + ?Sized>(query: &mut Q) -> Result<Vec<Spec>, Error> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM spec WHERE archived IS NULL ORDER BY name, id"
+    );
+    query.query(sql, &[])?.iter().map(read).collect()
+}
+
+/// The specs a runner serves.
+pub fn of_runner<Q: Query + ?Sized>(query: &mut Q, runner: i64) -> Result<Vec<Spec>, Error> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM spec JOIN runner_lane ON runner_lane.lane_id = spec.lane_id \
+         WHERE runner_lane.runner_id = ?1 ORDER BY spec.name, spec.id"
+    );
+    query
+        .query(sql, params![runner])?
+        .iter()
+        .map(read)
+        .collect()
+}
+
+fn read(row: &Row) -> Result<Spec, Error> {
+    let os: String = row.get(5)?;
+    let architecture: String = row.get(6)?;
+    Ok(Spec {
+        id: row.get(0)?,
+        uuid: super::parse(row, 1)?,
+        lane: row.get(2)?,
+        name: super::parse(row, 3)?,
+        slug: super::parse(row, 4)?,
+        os: [
+            OperatingSystem::Linux,
+            OperatingSystem::Macos,
+            OperatingSystem::Windows,
+        ]
+        .into_iter()
+        .find(|candidate| os_name(*candidate) == os)
+        .ok_or_else(|| Error::Corrupt {
+            what: format!("operating system {os:?}"),
+        })?,
+        architecture: [Architecture::X86_64, Architecture::Aarch64]
+            .into_iter()
+            .find(|candidate| architecture_name(*candidate) == architecture)
+            .ok_or_else(|| Error::Corrupt {
+                what: format!("architecture {architecture:?}"),
+            })?,
+        sandbox: row.get(7)?,
+        cpu: row.get(8)?,
+        memory: row.get(9)?,
+        disk: row.get(10)?,
+        network: row.get(11)?,
+        fallback: row.get(12)?,
+        created: row.get(13)?,
+        modified: row.get(14)?,
+        archived: row.get(15)?,
+    })
+}
+
+const fn os_name(os: OperatingSystem) -> &'static str {
+    match os {
+        OperatingSystem::Linux => "linux",
+        OperatingSystem::Macos => "macos",
+        OperatingSystem::Windows => "windows",
+    }
+}
+
+const fn architecture_name(architecture: Architecture) -> &'static str {
+    match architecture {
+        Architecture::X86_64 => "x86_64",
+        Architecture::Aarch64 => "aarch64",
+    }
+}

@@ -1,0 +1,59 @@
+//! Testbeds of a project: where its reports were measured.
+
+use kiln_model::{Millis, ResourceName, Slug, TestbedUuid};
+
+use crate::{Error, Query, Row, Tx, params};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Testbed {
+    pub id: i64,
+    pub uuid: TestbedUuid,
+    pub name: ResourceName,
+    pub slug: Slug,
+    pub spec: Option<i64>,
+    pub created: Millis,
+    pub modified: Millis,
+}
+
+macro_rules! select {
+    ($filter:literal) => {
+        concat!("SELECT id, uuid, name, slug, spec_id, created, modified FROM testbed WHERE ", $filter)
+    };
+}
+
+pub fn find<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Testbed>, Error> {
+    query.query_one(select!("id = ?1"), params![id])?.as_ref().map(read).transpose()
+}
+
+/// The testbed of that name, on `spec` from now on.
+pub fn ensure(
+    tx: &mut dyn Tx,
+    project: i64,
+    name: &ResourceName,
+    spec: Option<i64>,
+    uuid: TestbedUuid,
+) -> Result<Testbed, Error> {
+    let wall = tx.wall();
+    let slug = Slug::suggest(name.as_str())
+        .map_or_else(|| uuid.to_string(), |slug| slug.as_str().to_owned());
+    tx.execute(
+        "INSERT INTO testbed (uuid, project_id, name, slug, spec_id, created, modified) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) \
+         ON CONFLICT (project_id, name) DO UPDATE SET spec_id = excluded.spec_id",
+        params![uuid.to_string(), project, name.as_str(), slug, spec, wall],
+    )?;
+    let row = tx.query_one(select!("project_id = ?1 AND name = ?2"), params![project, name.as_str()])?;
+    read(&row.ok_or_else(|| Error::Corrupt { what: format!("testbed {name} vanished") })?)
+}
+
+fn read(row: &Row) -> Result<Testbed, Error> {
+    Ok(Testbed {
+        id: row.get(0)?,
+        uuid: super::parse(row, 1)?,
+        name: super::parse(row, 2)?,
+        slug: super::parse(row, 3)?,
+        spec: row.get(4)?,
+        created: row.get(5)?,
+        modified: row.get(6)?,
+    })
+}
