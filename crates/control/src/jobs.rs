@@ -16,6 +16,8 @@ mod process;
 mod retry;
 mod start;
 mod submit;
+#[cfg(test)]
+mod tests;
 
 pub use abandon::abandon;
 pub use cancel::{Canceled, cancel, runner_canceled};

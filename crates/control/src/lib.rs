@@ -9,6 +9,8 @@ pub mod queues;
 pub mod sabotage;
 pub mod session;
 pub mod tasks;
+#[cfg(test)]
+mod testing;
 
 pub use denied::Denied;
-pub use heartbeats::Heartbeats;
+pub use heartbeats::{Heartbeats, Truth};

@@ -1,0 +1,207 @@
+//! A store in memory with a runner, a lane and a clock that is moved by hand, for the tests of this crate.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kiln_kernel::{Worker, WorkerConfig};
+use kiln_model::{Kind, Millis, Priority, Retry, RunnerUuid, Status, Timeouts};
+use kiln_store::sql::job::{self, Job, NewJob};
+use kiln_store::sql::{job_event, lane, runner};
+use kiln_store::testing::{ManualClock, MemoryDatabase, NoFaults, SeededEntropy};
+use kiln_store::{Ledger, Store, Tx};
+
+use crate::Denied;
+use crate::jobs::{self, Claim, Holder};
+use crate::tasks::{Objects, SERVER, TaskHandler};
+
+pub(crate) const LEASE: Duration = Duration::from_secs(90);
+pub(crate) const RUN: Duration = Duration::from_secs(300);
+pub(crate) const GRACE: Duration = Duration::from_secs(60);
+pub(crate) const SET_UP: Duration = Duration::from_secs(600);
+
+pub(crate) struct World {
+    pub(crate) store: Store,
+    pub(crate) clock: Arc<ManualClock>,
+    worker: Worker<Ledger, TaskHandler>,
+    pub(crate) lane: i64,
+}
+
+#[derive(Debug)]
+struct NoObjects;
+impl Objects for NoObjects {
+    fn put(&self, _: &str, _: &[u8]) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct KernelTime(Ledger);
+impl kiln_kernel::Time for KernelTime {
+    fn now(&self) -> Millis {
+        self.0.now()
+    }
+    fn sleep(&self, _: Duration) {}
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let clock = Arc::new(ManualClock::default());
+        let database = MemoryDatabase::new().unwrap();
+        let store = Store::inline(
+            &database,
+            clock.clone(),
+            &SeededEntropy::new(1),
+            Arc::new(NoFaults),
+        )
+        .unwrap();
+        let handler = TaskHandler {
+            reader: store.reader.clone(),
+            objects: Arc::new(NoObjects),
+            opened: store.ledger.now(),
+        };
+        let time = Arc::new(KernelTime(store.ledger.clone()));
+        let worker = Worker::init(
+            store.ledger.clone(),
+            Arc::new(handler),
+            WorkerConfig::new(SERVER),
+            time,
+        )
+        .unwrap();
+        worker.runner().start().unwrap();
+        let lane = write(&store, |tx| Ok(lane::ensure(tx, "test")?));
+        // The first lease window after a start decides nothing; the tests begin after it.
+        clock.advance(i64::try_from(LEASE.as_millis()).unwrap());
+        Self {
+            store,
+            clock,
+            worker,
+            lane,
+        }
+    }
+
+    pub(crate) fn write<R: Send + 'static>(
+        &self,
+        body: impl FnMut(&mut dyn Tx) -> Result<R, Denied> + Send + 'static,
+    ) -> R {
+        write(&self.store, body)
+    }
+
+    pub(crate) fn try_write<R: Send + 'static>(
+        &self,
+        body: impl FnMut(&mut dyn Tx) -> Result<R, Denied> + Send + 'static,
+    ) -> Result<R, Denied> {
+        self.store.ledger.submit(body).wait()
+    }
+
+    /// A runner that serves the world's lane.
+    pub(crate) fn runner(&self, name: &str) -> i64 {
+        let (lane, name) = (self.lane, name.to_owned());
+        let uuid = RunnerUuid::mint(
+            Millis(1),
+            &SeededEntropy::new(name.bytes().map(u64::from).sum()),
+        );
+        self.write(move |tx| {
+            let id = runner::insert(
+                tx,
+                uuid,
+                &name.parse().unwrap(),
+                &name.parse().unwrap(),
+                &name,
+            )?;
+            lane::link(tx, id, lane)?;
+            Ok(id)
+        })
+    }
+
+    pub(crate) fn ask(&self, kind: Kind) -> NewJob {
+        NewJob {
+            public_id: None,
+            kind,
+            lane: self.lane,
+            organization: None,
+            project: None,
+            report: None,
+            spec: None,
+            queue: None,
+            source_address: None,
+            limit_key: None,
+            priority: Priority::TEAM,
+            work: "{}".to_owned(),
+            timeouts: Timeouts {
+                run: RUN,
+                grace: GRACE,
+                lease: LEASE,
+                set_up: SET_UP,
+                pending: None,
+            },
+            retry: match kind {
+                Kind::Bench => Retry::Never,
+                Kind::Action => Retry::DEFAULT_ACTION,
+                Kind::Runtime => Retry::DEFAULT_RUNTIME,
+            },
+            retry_of: None,
+            root: None,
+            created: self.store.ledger.wall(),
+        }
+    }
+
+    pub(crate) fn submit(&self, ask: NewJob) -> i64 {
+        self.write(move |tx| Ok(jobs::submit(tx, ask.clone(), "test")?.id))
+    }
+
+    pub(crate) fn claim(&self, runner: i64) -> Option<Job> {
+        self.write(move |tx| {
+            jobs::claim(
+                tx,
+                &Claim {
+                    runner,
+                    actor: "test",
+                    lease_id: None,
+                },
+            )
+        })
+    }
+
+    pub(crate) fn start(&self, job: i64, holder: Holder) -> jobs::Directive {
+        self.write(move |tx| jobs::start(tx, job, holder, "test"))
+    }
+
+    pub(crate) fn job(&self, id: i64) -> Job {
+        self.write(move |tx| Ok(job::find(tx, id)?.unwrap()))
+    }
+
+    pub(crate) fn status(&self, id: i64) -> Status {
+        self.job(id).life.status
+    }
+
+    /// The statuses a job went through.
+    pub(crate) fn path(&self, id: i64) -> Vec<Status> {
+        self.write(move |tx| {
+            let events = job_event::after(tx, id, 0, 1_000)?;
+            Ok(events.into_iter().filter_map(|event| event.to).collect())
+        })
+    }
+
+    /// Lets time pass and the kernel do what is due.
+    pub(crate) fn pass(&self, span: Duration) {
+        self.clock.advance(i64::try_from(span.as_millis()).unwrap());
+        self.tick();
+    }
+
+    pub(crate) fn tick(&self) {
+        loop {
+            let polled = self.worker.tick();
+            assert_eq!(polled.failure, None);
+            if polled.processed == 0 {
+                return;
+            }
+        }
+    }
+}
+
+fn write<R: Send + 'static>(
+    store: &Store,
+    body: impl FnMut(&mut dyn Tx) -> Result<R, Denied> + Send + 'static,
+) -> R {
+    store.ledger.submit(body).wait().unwrap()
+}
