@@ -1,1 +1,3 @@
-//! PID 1 of a chamber.
+#![doc = include_str!("../README.md")]
+
+pub mod protocol;

@@ -1,0 +1,227 @@
+//! Starting the command: a child that gives up every privilege, one layer after another, and becomes the user's program.
+
+use std::ffi::CString;
+use std::fs;
+use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use kiln_guest_init::protocol::{IdMap, Layer, Stage, Start, Stream};
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
+use rustix::process::{Pid, chdir, setsid, umask};
+use rustix::thread::set_no_new_privs;
+
+use crate::fault::{At, Fault};
+use crate::filter::Filters;
+use crate::limits::{self, Planned};
+use crate::stopwatch::Stopwatch;
+use crate::supervise::{Process, Pump};
+use crate::sys::{self, Fork, Program, Ruleset};
+use crate::{landlock, privileges};
+
+/// Where a program without a slash is looked for when the environment has no `PATH`.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The command, executed, and the layers it is under.
+#[derive(Debug)]
+pub(crate) struct Running {
+    pub(crate) process: Process,
+    pub(crate) layers: Vec<Layer>,
+}
+
+/// Everything the child needs, made before the fork so that the child only makes system calls.
+struct Plan<'a> {
+    start: &'a Start,
+    ids: IdMap,
+    program: Program,
+    candidates: Vec<CString>,
+    limits: Vec<Planned>,
+    landlock: Option<Ruleset>,
+    filters: Filters,
+    stdin: OwnedFd,
+}
+
+/// Starts the command. Returns once it was executed.
+pub(crate) fn start(start: &Start, ids: IdMap) -> Result<Running, Fault> {
+    let limits = limits::plan(&start.limits)?;
+    let (landlock, landlock_layer) = landlock::plan()?;
+    make_working_directory(&start.cwd)?;
+    privileges::empty_bounding_set()?;
+    let mut layers = vec![
+        Layer::applied("capabilities", "none, and none to be gained"),
+        Layer::applied("no-new-privileges", "set"),
+        Layer::applied("seccomp", "allow-list"),
+        landlock_layer,
+    ];
+    layers.extend(user_layer(start, ids));
+    layers.extend(limits.iter().map(|limit| limit.layer.clone()));
+
+    let plan = Plan {
+        start,
+        ids,
+        program: Program::new(
+            start
+                .args
+                .iter()
+                .map(|arg| c_string(arg))
+                .collect::<Result<_, _>>()?,
+            start
+                .env
+                .iter()
+                .map(|(name, value)| c_string(&format!("{name}={value}")))
+                .collect::<Result<_, _>>()?,
+        ),
+        candidates: candidates(start)?,
+        limits,
+        landlock,
+        filters: Filters::compile()?,
+        stdin: openat(
+            CWD,
+            "/dev/null",
+            OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .at(Stage::Exec, || "cannot open /dev/null".into())?,
+    };
+    let process = spawn(&plan)?;
+    Ok(Running { process, layers })
+}
+
+fn spawn(plan: &Plan<'_>) -> Result<Process, Fault> {
+    let make_pipe = || pipe().at(Stage::Exec, || "cannot make a pipe".into());
+    let (stdout, stdout_end) = make_pipe()?;
+    let (stderr, stderr_end) = make_pipe()?;
+    let (trouble, trouble_end) = make_pipe()?;
+    match sys::fork().at(Stage::Exec, || "cannot fork".into())? {
+        Fork::Child => {
+            let fault = become_command(plan, [&stdout_end, &stderr_end]);
+            report(trouble_end, &fault);
+            sys::exit_now(127)
+        }
+        Fork::Parent(pid) => {
+            drop((stdout_end, stderr_end, trouble_end));
+            check_executed(pid, trouble)?;
+            Ok(Process {
+                pid,
+                since: Stopwatch::start(),
+                pumps: vec![
+                    Pump::new(Stream::Stdout, stdout.into(), plan.start.stdout_bytes),
+                    Pump::new(Stream::Stderr, stderr.into(), plan.start.stderr_bytes),
+                ],
+            })
+        }
+    }
+}
+
+/// The child's way to exec. Returns only on failure.
+fn become_command(plan: &Plan<'_>, [stdout, stderr]: [&PipeWriter; 2]) -> Fault {
+    let ready = || -> Result<(), Fault> {
+        let start = plan.start;
+        setsid().at(Stage::Exec, || "cannot start a session".into())?;
+        sys::use_as_standard_streams([plan.stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])
+            .at(Stage::Exec, || "cannot set the standard streams".into())?;
+        umask(Mode::from_raw_mode(0o022));
+        // As in other container runtimes, a working directory may be one that only root can enter.
+        chdir(start.cwd.as_str()).at(Stage::WorkDir, || format!("cannot enter {}", start.cwd))?;
+        limits::apply(&plan.limits)?;
+        privileges::become_command_user(plan.ids, start.uid, start.gid, &start.groups)?;
+        privileges::drop_all_capabilities()?;
+        sys::reset_for_exec().at(Stage::Exec, || "cannot reset signals".into())?;
+        set_no_new_privs(true).at(Stage::Capabilities, || {
+            "cannot forbid new privileges".into()
+        })?;
+        if let Some(rules) = &plan.landlock {
+            rules
+                .restrict_self()
+                .at(Stage::Landlock, || "cannot apply the ruleset".into())?;
+        }
+        plan.filters.apply()
+    };
+    match ready() {
+        Ok(()) => execute(plan),
+        Err(fault) => fault,
+    }
+}
+
+fn execute(plan: &Plan<'_>) -> Fault {
+    let mut worst = Errno::NOENT;
+    for path in &plan.candidates {
+        let error = plan.program.execute(path);
+        match Errno::from_io_error(&error).unwrap_or(Errno::IO) {
+            Errno::NOENT | Errno::NOTDIR => {}
+            Errno::ACCESS => worst = Errno::ACCESS,
+            other => {
+                worst = other;
+                break;
+            }
+        }
+    }
+    let name = plan.start.args.first().map_or("", String::as_str);
+    Fault::os(
+        Stage::Exec,
+        worst.raw_os_error(),
+        format!("cannot execute {name}"),
+    )
+}
+
+/// Sends the fault to PID 1 as a message of the guest protocol. The pipe closes by itself at exec.
+fn report(mut trouble: PipeWriter, fault: &Fault) {
+    // If PID 1 is gone, so is everyone who could want to know.
+    let _ = trouble.write_all(&fault.to_message().to_frame());
+}
+
+fn check_executed(pid: Pid, mut trouble: PipeReader) -> Result<(), Fault> {
+    let mut frame = Vec::new();
+    trouble
+        .read_to_end(&mut frame)
+        .at(Stage::Exec, || "cannot hear from the command".into())?;
+    if frame.is_empty() {
+        return Ok(());
+    }
+    // Nobody else waits for it, and a dead process is no reason to fail twice.
+    let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+    Err(Fault::from_frame(&frame))
+}
+
+fn make_working_directory(path: &str) -> Result<(), Fault> {
+    if Path::new(path).is_dir() {
+        return Ok(());
+    }
+    umask(Mode::from_raw_mode(0o022));
+    fs::create_dir_all(path).at(Stage::WorkDir, || format!("cannot make {path}"))
+}
+
+fn user_layer(start: &Start, ids: IdMap) -> Option<Layer> {
+    match ids {
+        IdMap::Single { .. } if !start.groups.is_empty() => Some(Layer::missing(
+            "groups",
+            "an ordinary host user cannot give supplementary groups",
+        )),
+        IdMap::Single { .. } | IdMap::Shifted { .. } | IdMap::Identity { .. } => None,
+    }
+}
+
+fn candidates(start: &Start) -> Result<Vec<CString>, Fault> {
+    let Some(name) = start.args.first().filter(|name| !name.is_empty()) else {
+        return Err(Fault::new(Stage::Exec, "there is no command"));
+    };
+    if name.contains('/') {
+        return Ok(vec![c_string(name)?]);
+    }
+    let path = start
+        .env
+        .iter()
+        .rev()
+        .find(|(key, _)| key == "PATH")
+        .map_or(DEFAULT_PATH, |(_, value)| value);
+    path.split(':')
+        .map(|directory| if directory.is_empty() { "." } else { directory })
+        .map(|directory| c_string(&format!("{directory}/{name}")))
+        .collect()
+}
+
+fn c_string(text: &str) -> Result<CString, Fault> {
+    CString::new(text)
+        .map_err(|_| Fault::new(Stage::Exec, "an argument or variable contains a zero byte"))
+}

@@ -1,0 +1,152 @@
+//! The life of PID 1, from its birth in new namespaces to its last message.
+
+use std::io::Write;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+
+use kiln_guest_init::protocol::{IdMap, Layer, Seal, Stage, Start, ToGuest, ToHost, read_frame};
+use rustix::fs::Mode;
+use rustix::io::IoSliceMut;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use rustix::process::{
+    DumpableBehavior, Signal, set_dumpable_behavior, set_parent_process_death_signal, umask,
+};
+
+use crate::fault::{At, Fault};
+use crate::launch::MAX_LAYERS;
+use crate::{collect, command, hostname, mounts, privileges, supervise, sys};
+
+/// Runs one command and ends the process, and with it everything in the chamber.
+pub(crate) fn run(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> ! {
+    let code = match live(host, launcher, seal) {
+        Ok(()) => 0,
+        Err(fault) => {
+            // Without a host there is nobody left to tell.
+            let _ = host.write_all(&fault.to_message().to_frame());
+            1
+        }
+    };
+    sys::exit_now(code)
+}
+
+fn live(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> Result<(), Fault> {
+    let shifted = wait_for_launcher(launcher)?;
+    rustix::thread::set_name(c"kiln-init").at(Stage::Namespaces, || "cannot take a name".into())?;
+    // What is made for the chamber gets exactly the mode it is given.
+    umask(Mode::empty());
+    privileges::become_chamber_root(seal.ids)?;
+    // Both are lost with a change of ids. A host that died before this line is noticed at the next read.
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .at(Stage::Namespaces, || "cannot follow the host".into())?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .at(Stage::Namespaces, || "cannot hide from the command".into())?;
+
+    let layers = seal_chamber(seal, shifted)?;
+    tell(host, &ToHost::Ready { layers })?;
+
+    let start = receive_start(host)?;
+    let children =
+        sys::block_child_signal().at(Stage::Supervise, || "cannot watch for children".into())?;
+    let running = command::start(&start, seal.ids)?;
+    tell(
+        host,
+        &ToHost::Started {
+            layers: running.layers,
+        },
+    )?;
+    privileges::keep_what_supervision_needs()?;
+
+    let end = supervise::supervise(host, &children, running.process)?;
+    tell(
+        host,
+        &ToHost::Exited {
+            status: end.status,
+            usage: end.usage,
+        },
+    )?;
+    collect::send_files(host, &start.files)?;
+    tell(host, &ToHost::Finished)
+}
+
+/// Sends one message to the host.
+pub(crate) fn tell(host: &mut UnixStream, message: &ToHost) -> Result<(), Fault> {
+    host.write_all(&message.to_frame())
+        .at(Stage::Protocol, || "cannot reach the host".into())
+}
+
+/// Blocks until the id maps are written, and takes the layers that were shifted to them.
+fn wait_for_launcher(launcher: &UnixStream) -> Result<Vec<OwnedFd>, Fault> {
+    let mut byte = [0];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_LAYERS))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let received = recvmsg(
+        launcher,
+        &mut [IoSliceMut::new(&mut byte)],
+        &mut ancillary,
+        RecvFlags::CMSG_CLOEXEC,
+    )
+    .at(Stage::Namespaces, || "cannot hear from the launcher".into())?;
+    if received.bytes == 0 {
+        // The launcher failed and has told the host why.
+        sys::exit_now(1);
+    }
+    let mut layers = Vec::new();
+    for message in ancillary.drain() {
+        if let RecvAncillaryMessage::ScmRights(descriptors) = message {
+            layers.extend(descriptors);
+        }
+    }
+    Ok(layers)
+}
+
+fn seal_chamber(seal: &Seal, shifted: Vec<OwnedFd>) -> Result<Vec<Layer>, Fault> {
+    mounts::enter_new_root(seal, shifted)?;
+    hostname::set(&seal.hostname)?;
+    sys::bring_loopback_up().at(Stage::Network, || {
+        "cannot bring the loopback device up".into()
+    })?;
+    Ok(vec![
+        Layer::applied("namespaces", "user, mount, pid, network, ipc, uts, cgroup"),
+        ids_layer(seal.ids),
+        Layer::applied(
+            "root",
+            format!("overlay, {} bytes writable", seal.disk_bytes),
+        ),
+        Layer::applied("proc", "own, masked"),
+        Layer::applied("sys", "absent"),
+        Layer::applied("devices", "minimal"),
+        Layer::applied("network", "loopback only"),
+    ])
+}
+
+fn ids_layer(ids: IdMap) -> Layer {
+    match ids {
+        IdMap::Shifted { first, count } => Layer::applied(
+            "ids",
+            format!(
+                "0..{count} inside is {first}..{} on the host",
+                u64::from(first) + u64::from(count)
+            ),
+        ),
+        IdMap::Identity { count } => Layer::missing(
+            "ids",
+            format!("0..{count} inside is the same on the host: the layers cannot be shifted"),
+        ),
+        IdMap::Single { uid, .. } => Layer::applied(
+            "ids",
+            format!("{uid} inside is the host user; no other ids"),
+        ),
+    }
+}
+
+fn receive_start(host: &mut UnixStream) -> Result<Start, Fault> {
+    let frame = read_frame(host).at(Stage::Protocol, || "cannot read the start message".into())?;
+    match ToGuest::from_frame(&frame) {
+        Ok(ToGuest::Start(start)) => Ok(start),
+        // A kill before the start is a cancel that came early: there is nothing to end but ourselves.
+        Ok(ToGuest::Kill(_)) => sys::exit_now(0),
+        Ok(ToGuest::Seal(_)) => Err(Fault::new(Stage::Protocol, "the chamber is sealed already")),
+        Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),
+    }
+}

@@ -1,0 +1,32 @@
+//! What host and guest say to each other.
+//!
+//! ```text
+//! host                                  guest
+//!   Seal ────────────────────────────▶   (namespace back end only)
+//!   Start ───────────────────────────▶
+//!   ◀──────────────────────────── Born   the process id of PID 1, for the host to watch
+//!   ◀─────────────────────────── Ready   the chamber is sealed, with its layers
+//!   ◀───────────────────────── Started   the command was executed
+//!   ◀──────────────── Output, Truncated  while it runs
+//!   Kill ────────────────────────────▶   time is up, or canceled
+//!   ◀────────────────────────── Exited   status and usage; nothing else runs any more
+//!   ◀────────────── FileChunk, FileEnd   for each requested file
+//!   ◀──────────────────────── Finished
+//! ```
+//!
+//! `Failed` may replace any message of the guest and is its last one.
+
+mod codec;
+mod frame;
+mod stage;
+mod to_guest;
+mod to_host;
+
+pub use codec::Malformed;
+pub use frame::{Frame, FrameBuffer, HEADER_BYTES, MAX_BODY_BYTES, VERSION, read_frame};
+pub use stage::Stage;
+pub use to_guest::{FileRequest, IdMap, Kill, ResourceLimit, Seal, Start, ToGuest};
+pub use to_host::{FileOutcome, Layer, MAX_CHUNK_BYTES, Status, Stream, ToHost, Usage};
+
+#[cfg(test)]
+mod tests;

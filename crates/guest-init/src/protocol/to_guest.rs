@@ -1,0 +1,164 @@
+//! What the host says.
+
+use super::codec::{Input, Malformed, Wire, wire_struct, wire_tags};
+use super::frame::{Frame, write_frame};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToGuest {
+    Seal(Seal),
+    Start(Start),
+    Kill(Kill),
+}
+
+/// How to build a namespace chamber. A microVM is sealed by its machine and needs none of this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seal {
+    pub hostname: String,
+    /// Directories of the read-only base, topmost first, as host paths. None means an empty base.
+    pub layers: Vec<String>,
+    pub ids: IdMap,
+    /// Bytes the command may write to its root file system.
+    pub disk_bytes: u64,
+    /// Files the command may create there.
+    pub disk_inodes: u64,
+    /// Bytes of `/dev/shm`.
+    pub shared_memory_bytes: u64,
+}
+
+wire_struct!(Seal {
+    hostname,
+    layers,
+    ids,
+    disk_bytes,
+    disk_inodes,
+    shared_memory_bytes
+});
+
+/// How user and group ids inside a chamber correspond to the host's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdMap {
+    /// `0..count` inside is `first..first + count` outside, and layers are mounted with the same shift. Needs root.
+    Shifted { first: u32, count: u32 },
+    /// `0..count` inside is the same outside. Needs root; for layers on file systems that cannot be shifted.
+    Identity { count: u32 },
+    /// One id inside is the host user; there are no others. All an ordinary user can do.
+    Single { uid: u32, gid: u32 },
+}
+
+impl Wire for IdMap {
+    fn encode(&self, out: &mut Vec<u8>) {
+        match *self {
+            Self::Shifted { first, count } => (0_u8, (first, count)).encode(out),
+            Self::Identity { count } => (1_u8, count).encode(out),
+            Self::Single { uid, gid } => (2_u8, (uid, gid)).encode(out),
+        }
+    }
+
+    fn decode(input: &mut Input<'_>) -> Result<Self, Malformed> {
+        match u8::decode(input)? {
+            0 => Ok(Self::Shifted {
+                first: u32::decode(input)?,
+                count: u32::decode(input)?,
+            }),
+            1 => Ok(Self::Identity {
+                count: u32::decode(input)?,
+            }),
+            2 => Ok(Self::Single {
+                uid: u32::decode(input)?,
+                gid: u32::decode(input)?,
+            }),
+            other => Err(Malformed::Tag(other)),
+        }
+    }
+}
+
+/// What to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// The program and its arguments; a program without a slash is looked up in `PATH` of `env`.
+    pub args: Vec<String>,
+    pub env: Vec<(String, String)>,
+    pub cwd: String,
+    pub uid: u32,
+    pub gid: u32,
+    pub groups: Vec<u32>,
+    pub limits: Vec<ResourceLimit>,
+    pub stdout_bytes: u64,
+    pub stderr_bytes: u64,
+    pub files: Vec<FileRequest>,
+}
+
+wire_struct!(Start {
+    args,
+    env,
+    cwd,
+    uid,
+    gid,
+    groups,
+    limits,
+    stdout_bytes,
+    stderr_bytes,
+    files,
+});
+
+/// A resource limit by the number Linux gives it (`RLIMIT_*`), soft and hard alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResourceLimit {
+    pub resource: u32,
+    pub value: u64,
+}
+
+wire_struct!(ResourceLimit { resource, value });
+
+/// A file to send after the command's end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRequest {
+    pub path: String,
+    pub max_bytes: u64,
+}
+
+wire_struct!(FileRequest { path, max_bytes });
+
+/// How to end the command early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kill {
+    /// SIGTERM to every process of the chamber.
+    Ask,
+    /// SIGKILL to every process of the chamber.
+    Force,
+}
+
+wire_tags!(Kill { Ask = 0, Force = 1 });
+
+impl ToGuest {
+    pub fn to_frame(&self) -> Vec<u8> {
+        let mut body = Vec::new();
+        let kind = match self {
+            Self::Seal(seal) => {
+                seal.encode(&mut body);
+                0
+            }
+            Self::Start(start) => {
+                start.encode(&mut body);
+                1
+            }
+            Self::Kill(kill) => {
+                kill.encode(&mut body);
+                2
+            }
+        };
+        write_frame(kind, &body)
+    }
+
+    pub fn from_frame(frame: &Frame) -> Result<Self, Malformed> {
+        let mut input = Input::new(&frame.body);
+        let message = match frame.kind {
+            0 => Self::Seal(Seal::decode(&mut input)?),
+            1 => Self::Start(Start::decode(&mut input)?),
+            2 => Self::Kill(Kill::decode(&mut input)?),
+            other => return Err(Malformed::Tag(other)),
+        };
+        input.end()?;
+        Ok(message)
+    }
+}

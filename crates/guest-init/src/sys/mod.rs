@@ -1,0 +1,33 @@
+//! The system calls that `rustix` does not offer in safe form. All of this program's `unsafe` is here.
+
+#![expect(
+    unsafe_code,
+    reason = "fork, exec, signals and the newest system calls have no safe wrapper"
+)]
+
+mod exec;
+mod landlock;
+mod loopback;
+mod mount;
+mod process;
+mod signal;
+
+pub(crate) use exec::{Program, exit_now, use_as_standard_streams};
+pub(crate) use landlock::Ruleset;
+pub(crate) use loopback::bring_loopback_up;
+pub(crate) use mount::{map_mount_ids, set_read_only};
+pub(crate) use process::{
+    Fork, children_usage, clone_into_new_namespaces, close_all_from, fork, kill_everyone,
+};
+pub(crate) use signal::{block_child_signal, reset_for_exec};
+
+use std::io;
+
+/// The result of a raw system call: negative means `errno`.
+fn check(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}

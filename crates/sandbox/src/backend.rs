@@ -1,0 +1,29 @@
+//! What every back end offers.
+
+use std::fmt;
+
+use crate::{CancelToken, ChamberSpec, Command, Error, Exit, Limits, OutputSink, Rootfs};
+
+/// A way to isolate commands.
+pub trait Backend: Send + Sync + fmt::Debug {
+    /// The name in configuration and results.
+    fn name(&self) -> &'static str;
+
+    /// Checks that such a chamber can be made, and makes what can be made ahead of its first run.
+    fn prepare(&self, rootfs: &Rootfs, spec: &ChamberSpec) -> Result<Box<dyn Chamber>, Error>;
+}
+
+/// A place to run commands in, one after another, each over a fresh writable layer.
+pub trait Chamber: Send + fmt::Debug {
+    /// Runs a command and waits for its end. Whatever the result, nothing of it is left afterwards.
+    fn run(
+        &mut self,
+        command: &Command,
+        limits: &Limits,
+        sink: &mut dyn OutputSink,
+        cancel: &CancelToken,
+    ) -> Result<Exit, Error>;
+
+    /// Gives up what `prepare` made.
+    fn destroy(self: Box<Self>) -> Result<(), Error>;
+}

@@ -1,0 +1,69 @@
+//! Removing what a killed process of ours left behind.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::group::remove_directory;
+use super::hierarchy::Hierarchies;
+use super::name;
+use crate::Error;
+
+/// Deeper than any host's tree; a bound all the same.
+const MAX_DEPTH: usize = 16;
+
+/// Removes the groups of runs whose process is gone, and ends whatever still lives in them. Returns how many it removed.
+/// Everything else of a run dies with its process by itself.
+pub fn sweep() -> Result<usize, Error> {
+    let mut removed = 0;
+    for root in Hierarchies::detect()?.roots {
+        let mut abandoned = Vec::new();
+        find_abandoned(&root, 0, &mut abandoned);
+        for group in abandoned {
+            end_members(&group);
+            remove_directory(&group).map_err(|error| {
+                Error::host(
+                    format!("cannot remove the group {}", group.display()),
+                    error,
+                )
+            })?;
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+fn find_abandoned(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    // A group that vanishes while we look, or that we may not read, is not ours to remove.
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        match entry.file_name().to_str().and_then(name::owner_of) {
+            Some(owner) if !owner.is_alive() => found.push(entry.path()),
+            Some(_) => {}
+            None => find_abandoned(&entry.path(), depth + 1, found),
+        }
+    }
+}
+
+fn end_members(group: &Path) {
+    let members =
+        fs::read_to_string(group.join("cgroup.procs")).unwrap_or_else(|_: io::Error| String::new());
+    for pid in members
+        .lines()
+        .filter_map(|line| line.parse().ok())
+        .filter_map(Pid::from_raw)
+    {
+        // A member that ends by itself in the meantime is what we want.
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}

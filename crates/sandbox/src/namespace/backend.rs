@@ -1,0 +1,38 @@
+//! Making namespace chambers.
+
+use std::sync::Arc;
+
+use kiln_model::Clock;
+
+use super::chamber::NamespaceChamber;
+use crate::cgroup::Hierarchies;
+use crate::{Backend, Chamber, ChamberSpec, Error, Rootfs};
+
+/// Chambers made of Linux namespaces. Works as root and, with what the kernel allows, as an ordinary user.
+#[derive(Debug)]
+pub struct Namespaces {
+    clock: Arc<dyn Clock>,
+}
+
+impl Namespaces {
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock }
+    }
+}
+
+impl Backend for Namespaces {
+    fn name(&self) -> &'static str {
+        "namespace"
+    }
+
+    fn prepare(&self, rootfs: &Rootfs, spec: &ChamberSpec) -> Result<Box<dyn Chamber>, Error> {
+        spec.check()?;
+        let hierarchies = Hierarchies::detect()?;
+        Ok(Box::new(NamespaceChamber::new(
+            self.clock.clone(),
+            rootfs.resolved()?,
+            spec.clone(),
+            hierarchies,
+        )))
+    }
+}

@@ -1,0 +1,84 @@
+//! One namespace chamber: everything but its base is made anew for each run.
+
+use std::sync::Arc;
+
+use kiln_guest_init::protocol::{Seal, ToGuest};
+use kiln_model::Clock;
+
+use super::ids::IdPlan;
+use super::run::{Run, run};
+use crate::cgroup::{Group, Hierarchies};
+use crate::command::start_message;
+use crate::{CancelToken, Chamber, ChamberSpec, Command, Error, Exit, Limits, OutputSink};
+
+#[derive(Debug)]
+pub(super) struct NamespaceChamber {
+    clock: Arc<dyn Clock>,
+    layers: Vec<String>,
+    spec: ChamberSpec,
+    hierarchies: Hierarchies,
+    ids: IdPlan,
+}
+
+impl NamespaceChamber {
+    pub(super) fn new(
+        clock: Arc<dyn Clock>,
+        layers: Vec<String>,
+        spec: ChamberSpec,
+        hierarchies: Hierarchies,
+    ) -> Self {
+        Self {
+            clock,
+            layers,
+            spec,
+            hierarchies,
+            ids: IdPlan::strongest(),
+        }
+    }
+
+    fn seal(&self, command: &Command) -> Seal {
+        Seal {
+            hostname: self.spec.hostname.clone(),
+            layers: self.layers.clone(),
+            ids: self.ids.map_for(command),
+            disk_bytes: self.spec.disk_bytes,
+            disk_inodes: self.spec.disk_inodes(),
+            shared_memory_bytes: self.spec.shared_memory_bytes(),
+        }
+    }
+}
+
+impl Chamber for NamespaceChamber {
+    fn run(
+        &mut self,
+        command: &Command,
+        limits: &Limits,
+        sink: &mut dyn OutputSink,
+        cancel: &CancelToken,
+    ) -> Result<Exit, Error> {
+        let start = start_message(command, limits, self.spec.processes)?;
+        loop {
+            let group = Group::create(&self.hierarchies, &self.spec)?;
+            let seal = ToGuest::Seal(self.seal(command));
+            let attempt = Run {
+                clock: &*self.clock,
+                seal,
+                start: start.clone(),
+                limits,
+                cancel,
+            };
+            match run(&attempt, group, sink) {
+                Err(error) => match self.ids.after(&error) {
+                    Some(weaker) => self.ids = weaker,
+                    None => return Err(error),
+                },
+                Ok(exit) => return Ok(exit),
+            }
+        }
+    }
+
+    fn destroy(self: Box<Self>) -> Result<(), Error> {
+        // Runs clean up after themselves, and nothing is made between them.
+        Ok(())
+    }
+}

@@ -1,0 +1,177 @@
+//! The shape of a chamber.
+
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// A read-only base: directories laid over each other, topmost first. Nobody may change them while chambers use them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rootfs {
+    layers: Vec<PathBuf>,
+}
+
+impl Rootfs {
+    /// One directory that holds a whole root file system.
+    pub fn directory(path: impl Into<PathBuf>) -> Self {
+        Self {
+            layers: vec![path.into()],
+        }
+    }
+
+    /// Several directories, topmost first, with overlayfs whiteouts between them.
+    pub fn layers(layers: Vec<PathBuf>) -> Self {
+        Self { layers }
+    }
+
+    /// Nothing at all, for probing the host.
+    pub(crate) fn empty() -> Self {
+        Self { layers: Vec::new() }
+    }
+
+    /// The layers' absolute paths as text, or what is wrong with them.
+    pub(crate) fn resolved(&self) -> Result<Vec<String>, Error> {
+        self.layers.iter().map(|layer| resolve(layer)).collect()
+    }
+}
+
+fn resolve(layer: &Path) -> Result<String, Error> {
+    let refuse = |reason: String| Error::Rootfs {
+        path: layer.to_owned(),
+        reason,
+    };
+    let path = layer
+        .canonicalize()
+        .map_err(|error| refuse(error.to_string()))?;
+    if !path.is_dir() {
+        return Err(refuse("not a directory".to_owned()));
+    }
+    path.into_os_string()
+        .into_string()
+        .map_err(|_| refuse("the path is not utf-8".to_owned()))
+}
+
+/// What a chamber consists of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChamberSpec {
+    /// CPUs' worth of time.
+    pub cpus: u32,
+    pub memory_bytes: u64,
+    pub swap_bytes: u64,
+    /// What a run may write to its root. Until disks back it, written bytes count as memory too.
+    pub disk_bytes: u64,
+    pub processes: u32,
+    /// More than a loopback device.
+    pub network: bool,
+    pub hostname: String,
+    /// What to do when this host cannot enforce one of the limits above.
+    pub missing_limits: Missing,
+}
+
+impl Default for ChamberSpec {
+    fn default() -> Self {
+        Self {
+            cpus: 1,
+            memory_bytes: 512 << 20,
+            swap_bytes: 0,
+            disk_bytes: 1 << 30,
+            processes: 512,
+            network: false,
+            hostname: "kiln".to_owned(),
+            missing_limits: Missing::Refuse,
+        }
+    }
+}
+
+/// Whether a run without one of its limits is better than none. It is reported in either case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    Refuse,
+    Accept,
+}
+
+/// The longest name Linux takes.
+const MAX_HOSTNAME_BYTES: usize = 64;
+
+impl ChamberSpec {
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let refuse = |reason: &str| {
+            Err(Error::Spec {
+                reason: reason.to_owned(),
+            })
+        };
+        if self.network {
+            return refuse("the namespace back end offers no network yet: set network to false");
+        }
+        if self.cpus == 0 || self.memory_bytes == 0 || self.disk_bytes == 0 || self.processes == 0 {
+            return refuse("cpus, memory, disk and processes must be more than zero");
+        }
+        if self.hostname.is_empty()
+            || self.hostname.len() > MAX_HOSTNAME_BYTES
+            || self.hostname.contains('\0')
+        {
+            return refuse("a host name has 1 to 64 bytes");
+        }
+        Ok(())
+    }
+
+    /// Files a run may create, in the proportion an ext4 disk of that size would have.
+    pub(crate) fn disk_inodes(&self) -> u64 {
+        const BYTES_PER_INODE: u64 = 16 << 10;
+        const AT_LEAST: u64 = 1024;
+        (self.disk_bytes / BYTES_PER_INODE).max(AT_LEAST)
+    }
+
+    /// `/dev/shm`: what other container runtimes give, within the chamber's memory.
+    pub(crate) fn shared_memory_bytes(&self) -> u64 {
+        const USUAL: u64 = 64 << 20;
+        self.memory_bytes.min(USUAL)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_is_refused_with_a_reason() {
+        let spec = ChamberSpec {
+            network: true,
+            ..ChamberSpec::default()
+        };
+        assert!(spec.check().unwrap_err().to_string().contains("no network"));
+    }
+
+    #[test]
+    fn a_chamber_without_room_is_refused() {
+        for spec in [
+            ChamberSpec {
+                cpus: 0,
+                ..ChamberSpec::default()
+            },
+            ChamberSpec {
+                memory_bytes: 0,
+                ..ChamberSpec::default()
+            },
+            ChamberSpec {
+                disk_bytes: 0,
+                ..ChamberSpec::default()
+            },
+            ChamberSpec {
+                processes: 0,
+                ..ChamberSpec::default()
+            },
+            ChamberSpec {
+                hostname: "x".repeat(65),
+                ..ChamberSpec::default()
+            },
+        ] {
+            assert!(spec.check().is_err(), "{spec:?}");
+        }
+    }
+
+    #[test]
+    fn a_missing_base_is_named() {
+        let error = Rootfs::directory("/no/such/base").resolved().unwrap_err();
+        assert!(error.to_string().contains("/no/such/base"));
+    }
+}

@@ -1,0 +1,136 @@
+//! Finding out what a host can do, as root and as an ordinary user.
+
+use std::process::Command as Process;
+
+use kiln_sandbox::{ChamberSpec, Command, Host, Missing};
+
+use crate::base::{PLACE, base};
+use crate::support::{HostClock, limits, shell, spec, try_run};
+
+const ROLE: &str = "KILN_TEST_ROLE";
+
+#[test]
+fn this_host_can_make_chambers_and_says_with_which_layers() {
+    let probe = Host::probe(HostClock::new());
+    assert!(probe.namespaces.works, "{probe:?}");
+    assert!(
+        probe
+            .layers
+            .iter()
+            .any(|layer| layer.name == "seccomp" && layer.applied),
+        "{probe:?}"
+    );
+}
+
+#[test]
+fn an_ordinary_user_can_make_chambers() {
+    let setpriv = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+    ];
+    run_child("ordinary user", &setpriv.map(str::to_owned));
+}
+
+#[test]
+fn a_root_without_other_ids_can_make_chambers() {
+    run_child(
+        "lonely root",
+        &["unshare", "--user", "--map-root-user"].map(str::to_owned),
+    );
+}
+
+#[test]
+fn a_base_that_cannot_be_shifted_is_used_as_it_is_and_said_so() {
+    let disk = tempfile::tempdir().unwrap();
+    let disk = disk.path().display();
+    let script = format!(
+        "mount -t ramfs ramfs {disk} && chmod 755 {disk} && {PLACE}={disk} exec \"$0\" \"$@\""
+    );
+    run_child(
+        "plain disk",
+        &[
+            "unshare".to_owned(),
+            "--mount".into(),
+            "sh".into(),
+            "-c".into(),
+            script,
+        ],
+    );
+}
+
+/// Runs this program in another program's hands.
+fn run_child(role: &str, wrapper: &[String]) {
+    // Not every child may write where the base is.
+    base();
+    let (program, arguments) = wrapper.split_first().unwrap();
+    let output = Process::new(program)
+        .args(arguments)
+        .arg(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "hosts::plays_the_role_it_is_given",
+            "--nocapture",
+        ])
+        .env(ROLE, role)
+        .output()
+        .expect("util-linux is not installed: run `cargo xtask setup`");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// The other half of these tests: does nothing unless one of them starts this program with a role.
+#[test]
+fn plays_the_role_it_is_given() {
+    match std::env::var(ROLE).as_deref() {
+        Ok("ordinary user") => live_as_an_ordinary_user(),
+        Ok("lonely root") => assert_eq!(
+            id_layer_of_a_run(),
+            (true, "0 inside is the host user; no other ids".to_owned())
+        ),
+        Ok("plain disk") => assert!(!id_layer_of_a_run().0),
+        _ => {}
+    }
+}
+
+fn id_layer_of_a_run() -> (bool, String) {
+    let spec = ChamberSpec {
+        missing_limits: Missing::Accept,
+        ..spec()
+    };
+    let finished = try_run(&shell("id -u"), &spec, &limits()).unwrap();
+    assert_eq!(finished.stdout, "0\n");
+    let layer = finished.exit.sealed.layer("ids").unwrap();
+    (layer.applied, layer.detail.clone())
+}
+
+fn live_as_an_ordinary_user() {
+    let probe = Host::probe(HostClock::new());
+    assert!(probe.namespaces.works, "{probe:?}");
+
+    // This user may make no control groups: that is refused, or accepted and said.
+    let refusal = try_run(&shell("true"), &spec(), &limits()).unwrap_err();
+    assert!(refusal.to_string().contains("limit"), "{refusal:?}");
+    let spec = ChamberSpec {
+        missing_limits: Missing::Accept,
+        ..spec()
+    };
+    let command = Command {
+        uid: 1000,
+        gid: 1000,
+        ..shell("id -u; grep ^CapBnd /proc/self/status; ls /dev/null")
+    };
+    let finished = try_run(&command, &spec, &limits()).unwrap();
+    assert_eq!(
+        finished.stdout,
+        "1000\nCapBnd:\t0000000000000000\n/dev/null\n"
+    );
+    assert!(!finished.exit.sealed.layer("memory").unwrap().applied);
+
+    let finished = try_run(&shell("while :; do sleep 1000 & done"), &spec, &limits()).unwrap();
+    assert!(finished.stderr.contains("can't fork"), "{finished:?}");
+}

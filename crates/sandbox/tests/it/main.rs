@@ -1,0 +1,19 @@
+//! Real chambers on this host. Needs Linux with user namespaces, `busybox` linked statically, and a C compiler that can
+//! link statically.
+
+#[cfg(test)]
+mod base;
+#[cfg(test)]
+mod bounds;
+#[cfg(test)]
+mod commands;
+#[cfg(test)]
+mod files;
+#[cfg(test)]
+mod hosts;
+#[cfg(test)]
+mod leftovers;
+#[cfg(test)]
+mod sealing;
+#[cfg(test)]
+mod support;

@@ -1,0 +1,133 @@
+//! A clock, and a short way to run a script.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use kiln_model::{Clock, Millis};
+use kiln_sandbox::{
+    Backend, CancelToken, ChamberSpec, Command, Error, Exit, Limits, Namespaces, OutputSink,
+    Rootfs, Transcript,
+};
+
+use crate::base::base;
+
+/// The time of this host, which can be made to jump ahead.
+#[derive(Debug)]
+pub(crate) struct HostClock {
+    since: Instant,
+    ahead_ms: AtomicI64,
+}
+
+impl HostClock {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests of real processes run in real time"
+    )]
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            since: Instant::now(),
+            ahead_ms: AtomicI64::new(0),
+        })
+    }
+
+    pub(crate) fn jump(&self, span: Duration) {
+        self.ahead_ms
+            .fetch_add((Millis::ZERO + span).0, Ordering::Relaxed);
+    }
+}
+
+impl Clock for HostClock {
+    fn wall(&self) -> Millis {
+        self.monotonic()
+    }
+
+    fn monotonic(&self) -> Millis {
+        Millis(self.ahead_ms.load(Ordering::Relaxed)) + self.since.elapsed()
+    }
+}
+
+/// What a run gave.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) exit: Exit,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+pub(crate) fn shell(script: &str) -> Command {
+    Command {
+        env: vec![("PATH".into(), "/bin".into())],
+        ..Command::new(["/bin/sh", "-c", script])
+    }
+}
+
+/// A spec small enough for many at once, with room to be tested against.
+pub(crate) fn spec() -> ChamberSpec {
+    ChamberSpec {
+        cpus: 1,
+        memory_bytes: 256 << 20,
+        disk_bytes: 16 << 20,
+        processes: 64,
+        ..ChamberSpec::default()
+    }
+}
+
+/// Limits that end a hanging test.
+pub(crate) fn limits() -> Limits {
+    Limits {
+        timeout: Some(Duration::from_mins(1)),
+        grace: Duration::from_millis(200),
+        ..Limits::default()
+    }
+}
+
+pub(crate) fn try_run(
+    command: &Command,
+    spec: &ChamberSpec,
+    limits: &Limits,
+) -> Result<Finished, Error> {
+    let mut transcript = Transcript::default();
+    let exit = run_into(&mut transcript, command, spec, limits, &CancelToken::new()?)?;
+    Ok(Finished {
+        exit,
+        stdout: String::from_utf8_lossy(&transcript.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&transcript.stderr).into_owned(),
+    })
+}
+
+pub(crate) fn run_into(
+    sink: &mut dyn OutputSink,
+    command: &Command,
+    spec: &ChamberSpec,
+    limits: &Limits,
+    cancel: &CancelToken,
+) -> Result<Exit, Error> {
+    run_by_clock(HostClock::new(), sink, command, spec, limits, cancel)
+}
+
+pub(crate) fn run_by_clock(
+    clock: Arc<HostClock>,
+    sink: &mut dyn OutputSink,
+    command: &Command,
+    spec: &ChamberSpec,
+    limits: &Limits,
+    cancel: &CancelToken,
+) -> Result<Exit, Error> {
+    let mut chamber = Namespaces::new(clock).prepare(&Rootfs::directory(base()), spec)?;
+    let exit = chamber.run(command, limits, sink, cancel)?;
+    chamber.destroy()?;
+    Ok(exit)
+}
+
+/// Runs a command with the usual spec and limits.
+pub(crate) fn run(command: &Command) -> Finished {
+    try_run(command, &spec(), &limits()).unwrap()
+}
+
+/// Runs a script and returns what it wrote to standard output; the script must succeed.
+pub(crate) fn output_of(script: &str) -> String {
+    let finished = run(&shell(script));
+    assert_eq!(finished.exit.code(), Some(0), "{finished:?}");
+    finished.stdout
+}
