@@ -1,1 +1,83 @@
-fn main() {}
+#![doc = include_str!("../README.md")]
+
+mod arguments;
+mod commits;
+mod failure;
+mod fsync;
+mod kernel;
+mod ledger;
+mod machine;
+mod report;
+mod sample;
+mod statistics;
+mod stopwatch;
+mod target;
+mod window;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use arguments::{Arguments, Subject};
+use clap::Parser;
+use failure::Failure;
+use machine::{Load, Machine};
+use report::Report;
+use window::Window;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = run(&arguments).and_then(|report| {
+        write(&mut io::stdout().lock(), &arguments, &report)?;
+        Ok(report)
+    });
+    match outcome {
+        Ok(report) if arguments.check && report.misses_a_target() => ExitCode::FAILURE,
+        Ok(_) => ExitCode::SUCCESS,
+        Err(failure) => {
+            say(&format!("error: {failure}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<Report, Failure> {
+    let place = arguments.place()?;
+    let window = Window::of_a_round(arguments.seconds);
+    let load_before = Load::now()?;
+    let mut measurements = Vec::new();
+    if arguments.subject.includes(Subject::Ledger) {
+        measurements.push(ledger::measure(place.path(), window, &say)?);
+    }
+    if arguments.subject.includes(Subject::Kernel) {
+        measurements.push(kernel::measure_memory(window, &say)?);
+        measurements.push(kernel::measure_sqlite(place.path(), window, &say)?);
+    }
+    Ok(Report {
+        machine: Machine {
+            cores: machine::cores(),
+            load_before,
+            load_after: Load::now()?,
+        },
+        seconds: arguments.seconds,
+        rounds: window::ROUNDS,
+        measurements,
+    })
+}
+
+fn write(out: &mut impl Write, arguments: &Arguments, report: &Report) -> Result<(), Failure> {
+    let text = if arguments.json {
+        report.to_json()?
+    } else {
+        report.to_string()
+    };
+    match writeln!(out, "{text}") {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(|source| Failure::io("write the report", source)),
+    }
+}
+
+/// Progress and errors go beside the data.
+fn say(line: &str) {
+    // Nobody may be listening, and that is no reason to stop.
+    writeln!(io::stderr().lock(), "{line}").ok();
+}

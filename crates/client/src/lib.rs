@@ -1,1 +1,15 @@
 #![doc = include_str!("../README.md")]
+
+mod client;
+mod error;
+mod jobs;
+mod operator;
+mod page;
+mod runners;
+mod runs;
+mod server;
+mod specs;
+
+pub use client::Client;
+pub use error::{Answer, Error};
+pub use page::Page;

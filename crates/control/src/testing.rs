@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_kernel::{Worker, WorkerConfig};
-use kiln_model::{Kind, Millis, Priority, Retry, RunnerUuid, Status, Timeouts};
+use kiln_model::{Digest, Kind, Millis, Priority, Retry, RunnerUuid, Status, Timeouts};
 use kiln_store::sql::job::{self, Job, NewJob};
 use kiln_store::sql::{job_event, lane, runner};
 use kiln_store::testing::{ManualClock, MemoryDatabase, NoFaults, SeededEntropy};
-use kiln_store::{Ledger, Store, Tx};
+use kiln_store::{Error, Ledger, ObjectKey, Store, Tx};
 
 use crate::Denied;
 use crate::jobs::{self, Claim, Holder};
@@ -29,7 +29,7 @@ pub(crate) struct World {
 #[derive(Debug)]
 struct NoObjects;
 impl Objects for NoObjects {
-    fn put(&self, _: &str, _: &[u8]) -> Result<(), String> {
+    fn put(&self, _: &ObjectKey, _: &Digest, _: &[u8]) -> Result<(), Error> {
         Ok(())
     }
 }

@@ -42,19 +42,92 @@ pub trait KvTx {
         limit: usize,
     ) -> Result<Vec<Pair>, Status>;
     /// The last pair of the same range.
-    fn last(
-        &mut self,
-        dbi: Dbi,
-        from: &[u8],
-        until: Option<&[u8]>,
-    ) -> Result<Option<Pair>, Status>;
+    fn last(&mut self, dbi: Dbi, from: &[u8], until: Option<&[u8]>)
+    -> Result<Option<Pair>, Status>;
 
+    /// Removes the key if it holds exactly `value`; tells whether it did. A store that can do it in one statement
+    /// should.
+    fn delete_matching(&mut self, dbi: Dbi, key: &[u8], value: &[u8]) -> Result<bool, Status> {
+        if self.get(dbi, key)?.as_deref() != Some(value) {
+            return Ok(false);
+        }
+        self.delete(dbi, key)
+    }
+
+    /// Starts to fold every later change into a digest, for the replay log. See [`crate::replay::ChangeDigest`],
+    /// which does the work; a store that does not embed one leaves changes out of its replay logs.
+    fn watch_changes(&mut self) {}
+    /// Stops, and answers what came together since [`KvTx::watch_changes`].
+    fn take_changes(&mut self) -> Option<u128> {
+        None
+    }
+
+    /// How many nested frames are open, if the store knows. Knowing lets the kernel close what a failed handler left
+    /// open.
+    fn nested_depth(&self) -> Option<usize> {
+        None
+    }
     /// Opens a nested frame: what follows can be undone by itself.
     fn begin_nested(&mut self) -> Result<(), Status>;
     /// Keeps what the innermost frame did.
     fn commit_nested(&mut self) -> Result<(), Status>;
     /// Undoes what the innermost frame did, and closes it.
     fn rollback_nested(&mut self) -> Result<(), Status>;
+}
+
+/// What may be done with a transaction may be done through a borrow of it. This turns a store's own type, sized or not,
+/// into a `dyn KvTx`.
+impl<T: KvTx + ?Sized> KvTx for &mut T {
+    fn get(&mut self, dbi: Dbi, key: &[u8]) -> Result<Option<Vec<u8>>, Status> {
+        (**self).get(dbi, key)
+    }
+    fn put(&mut self, dbi: Dbi, key: &[u8], value: &[u8]) -> Result<(), Status> {
+        (**self).put(dbi, key, value)
+    }
+    fn insert(&mut self, dbi: Dbi, key: &[u8], value: &[u8]) -> Result<(), Status> {
+        (**self).insert(dbi, key, value)
+    }
+    fn delete(&mut self, dbi: Dbi, key: &[u8]) -> Result<bool, Status> {
+        (**self).delete(dbi, key)
+    }
+    fn scan(
+        &mut self,
+        dbi: Dbi,
+        from: &[u8],
+        until: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Pair>, Status> {
+        (**self).scan(dbi, from, until, limit)
+    }
+    fn last(
+        &mut self,
+        dbi: Dbi,
+        from: &[u8],
+        until: Option<&[u8]>,
+    ) -> Result<Option<Pair>, Status> {
+        (**self).last(dbi, from, until)
+    }
+    fn delete_matching(&mut self, dbi: Dbi, key: &[u8], value: &[u8]) -> Result<bool, Status> {
+        (**self).delete_matching(dbi, key, value)
+    }
+    fn watch_changes(&mut self) {
+        (**self).watch_changes();
+    }
+    fn take_changes(&mut self) -> Option<u128> {
+        (**self).take_changes()
+    }
+    fn nested_depth(&self) -> Option<usize> {
+        (**self).nested_depth()
+    }
+    fn begin_nested(&mut self) -> Result<(), Status> {
+        (**self).begin_nested()
+    }
+    fn commit_nested(&mut self) -> Result<(), Status> {
+        (**self).commit_nested()
+    }
+    fn rollback_nested(&mut self) -> Result<(), Status> {
+        (**self).rollback_nested()
+    }
 }
 
 /// A store of the kernel. Cheap to clone; shared by threads.

@@ -3,6 +3,7 @@
 mod digest;
 mod id;
 mod name;
+pub mod operator;
 mod policy;
 mod status;
 mod time;

@@ -1,1 +1,33 @@
 #![doc = include_str!("../README.md")]
+
+mod blobs;
+mod code;
+mod listings;
+mod manifest;
+mod manifests;
+mod name;
+mod pieces;
+mod refusal;
+mod registry;
+mod route;
+mod running_hash;
+mod upload_id;
+mod uploads;
+
+#[cfg(test)]
+mod tests;
+
+pub use blobs::Blob;
+pub use code::Code;
+pub use error::Error;
+pub use listings::{MAX_PAGE, Page};
+pub use manifest::{
+    Content, InvalidManifest, Listed, MAX_DESCRIPTORS, MAX_MANIFEST_BYTES, MediaType,
+};
+pub use manifests::{Manifest, NewManifest, Pushed};
+pub use name::{InvalidName, InvalidTag, MAX_NAME_BYTES, MAX_TAG_BYTES, Name, Reference, Tag};
+pub use refusal::Refusal;
+pub use registry::{MAX_BLOB_BYTES, Registry, Repository};
+pub use route::{Misroute, Route, Target};
+pub use upload_id::{NotAnUpload, UploadId};
+pub use uploads::{Chunk, Session};

@@ -1,1 +1,18 @@
 #![doc = include_str!("../README.md")]
+
+mod app;
+mod channel;
+mod error;
+mod first_start;
+mod identity;
+mod key;
+mod layers;
+pub mod operator;
+mod server;
+mod token;
+mod v0;
+mod v2;
+mod view;
+mod worker;
+
+pub use server::{Server, ServerConfig, StartError, make_admin_key};

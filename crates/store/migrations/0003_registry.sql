@@ -26,6 +26,7 @@ CREATE TABLE registry_blob_piece (
     start BIGINT NOT NULL,
     size BIGINT NOT NULL,
     object_key TEXT NOT NULL UNIQUE,
+    digest TEXT NOT NULL,
     PRIMARY KEY (blob_id, start)
 );
 
@@ -57,6 +58,7 @@ CREATE TABLE registry_upload_piece (
     start BIGINT NOT NULL,
     size BIGINT NOT NULL,
     object_key TEXT NOT NULL UNIQUE,
+    digest TEXT NOT NULL,
     PRIMARY KEY (upload_id, start)
 );
 

@@ -1,5 +1,6 @@
 //! A transaction, and what may be done in one: the same words on `SQLite` and on PostgreSQL.
 
+use kiln_kernel::replay::ChangeDigest;
 use kiln_model::Millis;
 
 use crate::{Bell, Error, Row, Value};
@@ -27,6 +28,10 @@ pub trait Query {
 }
 
 /// A write transaction: one closure of the ledger sees one of these.
+///
+/// A statement that failed poisons its frame, as PostgreSQL has it: every later statement answers the same error until
+/// the frame is rolled back, and a closure that answers `Ok` over a poisoned frame is rolled back all the same.
+/// Where a failure is expected, write `ON CONFLICT DO NOTHING`, or open a nested frame around the statement.
 pub trait Tx: Query {
     /// Kernel time, read once for the whole batch. Decisions use this one.
     fn now(&self) -> Millis;
@@ -43,7 +48,35 @@ pub trait Tx: Query {
             Engine::Postgres => " FOR UPDATE SKIP LOCKED",
         }
     }
+    /// Makes this transaction the only one that works on the kernel's table until it ends. Costs nothing on `SQLite`,
+    /// where there is one writer.
+    fn lock_kernel(&mut self) -> Result<(), Error>;
+    /// What a `SELECT` ends with whose row this transaction goes on to change.
+    fn for_update(&self) -> &'static str {
+        match self.engine() {
+            Engine::Sqlite => "",
+            Engine::Postgres => " FOR UPDATE",
+        }
+    }
+    /// Waits until no other transaction holds `name`, and holds it until this one ends. One writer needs no such
+    /// thing; several must not decide about the same limit from two snapshots.
+    fn serialize_on(&mut self, name: &str) -> Result<(), Error> {
+        if self.engine() == Engine::Postgres {
+            self.query(
+                "SELECT pg_advisory_xact_lock(hashtextextended(?1, 0))::text",
+                &[Value::from(name)],
+            )?;
+        }
+        Ok(())
+    }
+    /// How many nested frames this closure has open.
+    fn nested_depth(&self) -> usize;
+    /// Opens a nested frame: what follows can be undone by itself.
     fn begin_nested(&mut self) -> Result<(), Error>;
+    /// Keeps what the innermost frame did.
     fn commit_nested(&mut self) -> Result<(), Error>;
+    /// Undoes what the innermost frame did, its bells included, and closes it.
     fn rollback_nested(&mut self) -> Result<(), Error>;
+    /// The digest of this closure's changes to the kernel's table, while someone watches them.
+    fn kernel_changes(&mut self) -> &mut Option<ChangeDigest>;
 }

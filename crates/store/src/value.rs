@@ -59,9 +59,16 @@ pub trait FromValue: Sized {
 impl Row {
     /// Column `index` as `T`; a column of another type is [`Error::Corrupt`], never a panic.
     pub fn get<T: FromValue>(&self, index: usize) -> Result<T, Error> {
-        self.0.get(index).and_then(T::from_value).ok_or_else(|| Error::Corrupt {
-            what: format!("column {index} is {:?}, expected {}", self.0.get(index), T::NAME),
-        })
+        self.0
+            .get(index)
+            .and_then(T::from_value)
+            .ok_or_else(|| Error::Corrupt {
+                what: format!(
+                    "column {index} is {:?}, expected {}",
+                    self.0.get(index),
+                    T::NAME
+                ),
+            })
     }
 }
 

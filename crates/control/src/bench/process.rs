@@ -3,7 +3,7 @@
 use kiln_insight::{Results, read_all, result_texts};
 use kiln_model::v0::JobOutput;
 use kiln_model::{JobUuid, ProjectUuid, Status};
-use kiln_store::Tx;
+use kiln_store::{ObjectKey, Tx};
 use kiln_store::sql::report::{self, Report, ReportMetric};
 use kiln_store::sql::{job, job_output};
 
@@ -53,8 +53,8 @@ fn rows(results: &Results, iteration: i64) -> impl Iterator<Item = ReportMetric>
 }
 
 /// Where the output of a bench job lies among the objects.
-pub(crate) fn output_key(project: ProjectUuid, job: JobUuid) -> String {
-    format!("{project}/output/v0/jobs/{job}")
+pub(crate) fn output_key(project: ProjectUuid, job: JobUuid) -> ObjectKey {
+    ObjectKey::output(project, job).expect("UUIDs make a key")
 }
 
 /// Writes the report and moves the job to `processed`, once: an output that cannot be read makes the report `invalid`, with
@@ -64,7 +64,7 @@ pub fn keep(
     id: i64,
     epoch: i64,
     parsed: &Parsed,
-    object_key: Option<&str>,
+    object_key: &ObjectKey,
 ) -> Result<(), Denied> {
     let Some(found) = job::lock(tx, id)? else {
         return Ok(());
@@ -73,9 +73,7 @@ pub fn keep(
         return Ok(());
     }
     let report_id = found.ask.report.ok_or(Denied::NotFound("report"))?;
-    if let Some(key) = object_key {
-        job_output::moved(tx, id, epoch, key)?;
-    }
+    job_output::moved(tx, id, epoch, object_key.as_str())?;
     let start = found.life.started.unwrap_or(found.ask.created);
     report::set_times(tx, report_id, start, found.life.ended.unwrap_or(start))?;
     match &parsed.metrics {

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use kiln_kernel::{Handler, MessageView, Preparing, Slot, Status, Step, TimerKey};
-use kiln_model::Millis;
+use kiln_model::{Digest, Millis};
 use kiln_store::sql::{job, job_output, project, report};
-use kiln_store::{DatabaseErrorKind, Error, Query, Reader, Tx};
+use kiln_store::{DatabaseErrorKind, Error, ObjectKey, Query, Reader, Tx};
 
 use super::Task;
 use crate::bench::{self, Parsed, output_key};
@@ -14,7 +14,7 @@ use crate::{Denied, jobs, queues, session};
 
 /// Where outputs come to rest. Writing the same bytes under the same key again is harmless.
 pub trait Objects: Send + Sync + fmt::Debug {
-    fn put(&self, key: &str, body: &[u8]) -> Result<(), String>;
+    fn put(&self, key: &ObjectKey, digest: &Digest, body: &[u8]) -> Result<(), Error>;
 }
 
 /// The kernel's handler for every task of the server.
@@ -35,7 +35,7 @@ pub enum Prepared {
         job: i64,
         epoch: i64,
         parsed: Parsed,
-        object_key: String,
+        object_key: ObjectKey,
     },
 }
 
@@ -67,7 +67,7 @@ impl Handler<dyn Tx> for TaskHandler {
                 epoch,
                 parsed,
                 object_key,
-            } => bench::keep(tx, *job, *epoch, parsed, Some(object_key)),
+            } => bench::keep(tx, *job, *epoch, parsed, object_key),
             Prepared::Nothing(Task::Deadline { job }) => {
                 jobs::deadline::fire(tx, *job, fired(step), self.opened).map(drop)
             }
@@ -93,10 +93,8 @@ impl TaskHandler {
         };
         let parsed = bench::parse(&found.report, &found.body);
         self.objects
-            .put(&found.object_key, &found.body)
-            .map_err(|error| {
-                Status::Store(format!("the output of job {id} was not kept: {error}"))
-            })?;
+            .put(&found.object_key, &found.digest, &found.body)
+            .map_err(|error| Status::Store(format!("the output of job {id} was not kept: {error}")))?;
         Ok(Prepared::Result {
             job: id,
             epoch,
@@ -109,7 +107,8 @@ impl TaskHandler {
 struct Found {
     report: report::Report,
     body: Vec<u8>,
-    object_key: String,
+    digest: Digest,
+    object_key: ObjectKey,
 }
 
 fn load(query: &mut dyn Query, id: i64, epoch: i64) -> Result<Option<Found>, Denied> {
@@ -119,7 +118,10 @@ fn load(query: &mut dyn Query, id: i64, epoch: i64) -> Result<Option<Found>, Den
     let (Some(project), Some(report)) = (found.ask.project, found.ask.report) else {
         return Ok(None);
     };
-    let Some(body) = job_output::find(query, id, epoch)?.and_then(|output| output.body) else {
+    let Some(output) = job_output::find(query, id, epoch)? else {
+        return Ok(None);
+    };
+    let Some(body) = output.body else {
         return Ok(None);
     };
     let project = project::find(query, project)?.ok_or(Denied::NotFound("project"))?;
@@ -133,6 +135,7 @@ fn load(query: &mut dyn Query, id: i64, epoch: i64) -> Result<Option<Found>, Den
     Ok(Some(Found {
         report,
         body,
+        digest: output.digest,
         object_key: output_key(project.uuid, uuid),
     }))
 }

@@ -1,6 +1,7 @@
 //! The messages of the runner channel. Unknown fields are ignored, so that old and new can talk.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{ClaimedJob, IterationOutput};
 use crate::JobUuid;
@@ -22,12 +23,18 @@ pub enum RunnerMessage {
     Completed {
         job: JobUuid,
         results: Vec<IterationOutput>,
+        /// Ours: under which conditions it ran.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conditions: Option<Value>,
     },
     Failed {
         job: JobUuid,
         #[serde(default)]
         results: Vec<IterationOutput>,
         error: String,
+        /// Ours: under which conditions it ran.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conditions: Option<Value>,
     },
     Canceled {
         job: JobUuid,

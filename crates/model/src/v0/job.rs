@@ -89,6 +89,9 @@ pub struct JobOutput {
     pub results: Vec<IterationOutput>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Ours: under which conditions it ran, as the runner tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<serde_json::Value>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

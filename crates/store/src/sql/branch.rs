@@ -34,7 +34,11 @@ pub struct NewBranch {
 }
 
 pub fn find<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Branch>, Error> {
-    query.query_one(select!("id = ?1"), params![id])?.as_ref().map(read).transpose()
+    query
+        .query_one(select!("id = ?1"), params![id])?
+        .as_ref()
+        .map(read)
+        .transpose()
 }
 
 /// The branch of that name with the version that a report of `hash` belongs to: the same commit is the same version, and
@@ -52,15 +56,27 @@ pub fn ensure(
     tx.execute(
         "INSERT INTO branch (uuid, project_id, name, slug, head_uuid, version, created, modified) \
          VALUES (?1, ?2, ?3, ?4, ?5, -1, ?6, ?6) ON CONFLICT (project_id, name) DO NOTHING",
-        params![new.uuid.to_string(), project, name.as_str(), slug, new.head.to_string(), wall],
+        params![
+            new.uuid.to_string(),
+            project,
+            name.as_str(),
+            slug,
+            new.head.to_string(),
+            wall
+        ],
     )?;
     tx.execute(
         "UPDATE branch SET version = version + 1, git_hash = ?3, modified = ?4 \
          WHERE project_id = ?1 AND name = ?2 AND (version = -1 OR ?3 IS NULL OR git_hash IS NULL OR git_hash <> ?3)",
         params![project, name.as_str(), hash.map(GitHash::as_str), wall],
     )?;
-    let row = tx.query_one(select!("project_id = ?1 AND name = ?2"), params![project, name.as_str()])?;
-    read(&row.ok_or_else(|| Error::Corrupt { what: format!("branch {name} vanished") })?)
+    let row = tx.query_one(
+        select!("project_id = ?1 AND name = ?2"),
+        params![project, name.as_str()],
+    )?;
+    read(&row.ok_or_else(|| Error::Corrupt {
+        what: format!("branch {name} vanished"),
+    })?)
 }
 
 fn read(row: &Row) -> Result<Branch, Error> {

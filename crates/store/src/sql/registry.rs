@@ -18,7 +18,9 @@ pub fn resolve<Q: Query + ?Sized>(
     repository: &str,
     reference: &str,
 ) -> Result<Option<Digest>, Error> {
-    let Some(repository) = repository::find(query, project, repository)? else { return Ok(None) };
+    let Some(repository) = repository::find(query, project, repository)? else {
+        return Ok(None);
+    };
     match reference.parse::<Digest>() {
         Ok(digest) => Ok(manifest::find_id(query, repository, &digest)?.map(|_| digest)),
         Err(_) => tag::find(query, repository, reference),

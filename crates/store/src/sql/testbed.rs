@@ -17,12 +17,19 @@ pub struct Testbed {
 
 macro_rules! select {
     ($filter:literal) => {
-        concat!("SELECT id, uuid, name, slug, spec_id, created, modified FROM testbed WHERE ", $filter)
+        concat!(
+            "SELECT id, uuid, name, slug, spec_id, created, modified FROM testbed WHERE ",
+            $filter
+        )
     };
 }
 
 pub fn find<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Testbed>, Error> {
-    query.query_one(select!("id = ?1"), params![id])?.as_ref().map(read).transpose()
+    query
+        .query_one(select!("id = ?1"), params![id])?
+        .as_ref()
+        .map(read)
+        .transpose()
 }
 
 /// The testbed of that name, on `spec` from now on.
@@ -42,8 +49,13 @@ pub fn ensure(
          ON CONFLICT (project_id, name) DO UPDATE SET spec_id = excluded.spec_id",
         params![uuid.to_string(), project, name.as_str(), slug, spec, wall],
     )?;
-    let row = tx.query_one(select!("project_id = ?1 AND name = ?2"), params![project, name.as_str()])?;
-    read(&row.ok_or_else(|| Error::Corrupt { what: format!("testbed {name} vanished") })?)
+    let row = tx.query_one(
+        select!("project_id = ?1 AND name = ?2"),
+        params![project, name.as_str()],
+    )?;
+    read(&row.ok_or_else(|| Error::Corrupt {
+        what: format!("testbed {name} vanished"),
+    })?)
 }
 
 fn read(row: &Row) -> Result<Testbed, Error> {

@@ -16,7 +16,10 @@ pub struct Blob {
 /// A blob whoever holds it. What it says must never reach a caller without a holding.
 pub fn find<Q: Query + ?Sized>(query: &mut Q, digest: &Digest) -> Result<Option<Blob>, Error> {
     query
-        .query_one("SELECT id, digest, size FROM registry_blob WHERE digest = ?1", params![digest.as_str()])?
+        .query_one(
+            "SELECT id, digest, size FROM registry_blob WHERE digest = ?1",
+            params![digest.as_str()],
+        )?
         .as_ref()
         .map(read)
         .transpose()
@@ -43,7 +46,7 @@ pub fn find_held<Q: Query + ?Sized>(
 pub fn pieces<Q: Query + ?Sized>(query: &mut Q, blob: i64) -> Result<Vec<Piece>, Error> {
     query
         .query(
-            "SELECT start, size, object_key FROM registry_blob_piece WHERE blob_id = ?1 ORDER BY start",
+            "SELECT start, size, object_key, digest FROM registry_blob_piece WHERE blob_id = ?1 ORDER BY start",
             params![blob],
         )?
         .iter()
@@ -57,11 +60,17 @@ pub fn insert(tx: &mut dyn Tx, digest: &Digest, size: u64, pieces: &[Piece]) -> 
         "INSERT INTO registry_blob (digest, size, created) VALUES (?1, ?2, ?3) RETURNING id",
         params![digest.as_str(), column(size), wall],
     )?;
-    let id = row.ok_or_else(|| Error::Corrupt { what: "an insert answered no id".to_owned() })?.get(0)?;
+    let id = row
+        .ok_or_else(|| Error::Corrupt {
+            what: "an insert answered no id".to_owned(),
+        })?
+        .get(0)?;
     for piece in pieces {
-        tx.execute(
-            "INSERT INTO registry_blob_piece (blob_id, start, size, object_key) VALUES (?1, ?2, ?3, ?4)",
-            params![id, column(piece.start), column(piece.size), piece.object_key.as_str()],
+        piece::insert(
+            tx,
+            "INSERT INTO registry_blob_piece (blob_id, start, size, object_key, digest) VALUES (?1, ?2, ?3, ?4, ?5)",
+            id,
+            piece,
         )?;
     }
     Ok(id)
@@ -88,8 +97,10 @@ pub fn let_go(tx: &mut dyn Tx, project: i64, blob: i64) -> Result<(), Error> {
 }
 
 pub fn is_held<Q: Query + ?Sized>(query: &mut Q, blob: i64) -> Result<bool, Error> {
-    let rows =
-        query.query("SELECT project_id FROM registry_holding WHERE blob_id = ?1 LIMIT 1", params![blob])?;
+    let rows = query.query(
+        "SELECT project_id FROM registry_holding WHERE blob_id = ?1 LIMIT 1",
+        params![blob],
+    )?;
     Ok(!rows.is_empty())
 }
 
@@ -117,5 +128,9 @@ pub fn remove(tx: &mut dyn Tx, blob: i64) -> Result<(), Error> {
 }
 
 fn read(row: &Row) -> Result<Blob, Error> {
-    Ok(Blob { id: row.get(0)?, digest: parse(row, 1)?, size: row.get(2)? })
+    Ok(Blob {
+        id: row.get(0)?,
+        digest: parse(row, 1)?,
+        size: row.get(2)?,
+    })
 }

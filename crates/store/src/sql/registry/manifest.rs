@@ -14,7 +14,8 @@ pub struct Manifest {
     pub body: Vec<u8>,
 }
 
-const COLUMNS: &str = "manifest.digest, manifest.media_type, manifest.artifact_type, manifest.subject, manifest.body";
+const COLUMNS: &str =
+    "manifest.digest, manifest.media_type, manifest.artifact_type, manifest.subject, manifest.body";
 
 pub fn find_id<Q: Query + ?Sized>(
     query: &mut Q,
@@ -110,11 +111,14 @@ pub fn named_by<Q: Query + ?Sized>(query: &mut Q, manifest: i64) -> Result<Optio
 
 /// Removes a manifest that no index names, and its tags.
 pub fn remove(tx: &mut dyn Tx, manifest: i64) -> Result<(), Error> {
-    tx.execute("DELETE FROM registry_manifest WHERE id = ?1", params![manifest])?;
+    tx.execute(
+        "DELETE FROM registry_manifest WHERE id = ?1",
+        params![manifest],
+    )?;
     Ok(())
 }
 
-/// The manifests whose subject is `subject`, by digest, after `last`.
+/// The digests of the manifests whose subject is `subject`, after `last`.
 pub fn referrers<Q: Query + ?Sized>(
     query: &mut Q,
     repository: i64,
@@ -122,23 +126,24 @@ pub fn referrers<Q: Query + ?Sized>(
     artifact_type: Option<&str>,
     last: &str,
     limit: u32,
-) -> Result<Vec<Manifest>, Error> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM registry_manifest manifest \
-         WHERE manifest.repository_id = ?1 AND manifest.subject = ?2 AND manifest.digest > ?4 \
-         AND (?3 = '' OR manifest.artifact_type = ?3) ORDER BY manifest.digest LIMIT ?5"
-    );
+) -> Result<Vec<Digest>, Error> {
     query
         .query(
-            &sql,
+            "SELECT digest FROM registry_manifest \
+             WHERE repository_id = ?1 AND subject = ?2 AND digest > ?4 AND (?3 = '' OR artifact_type = ?3) \
+             ORDER BY digest LIMIT ?5",
             params![repository, subject.as_str(), artifact_type.unwrap_or_default(), last, limit],
         )?
         .iter()
-        .map(read)
+        .map(|row| parse(row, 0))
         .collect()
 }
 
-fn one<Q: Query + ?Sized>(query: &mut Q, sql: &str, params: &[Value]) -> Result<Option<Manifest>, Error> {
+fn one<Q: Query + ?Sized>(
+    query: &mut Q,
+    sql: &str,
+    params: &[Value],
+) -> Result<Option<Manifest>, Error> {
     query.query_one(sql, params)?.as_ref().map(read).transpose()
 }
 

@@ -2,7 +2,11 @@
 
 use crate::{Error, Query, Tx, params};
 
-pub fn find<Q: Query + ?Sized>(query: &mut Q, project: i64, path: &str) -> Result<Option<i64>, Error> {
+pub fn find<Q: Query + ?Sized>(
+    query: &mut Q,
+    project: i64,
+    path: &str,
+) -> Result<Option<i64>, Error> {
     query
         .query_one(
             "SELECT id FROM registry_repository WHERE project_id = ?1 AND path = ?2",
@@ -23,6 +27,7 @@ pub fn find_or_insert(tx: &mut dyn Tx, project: i64, path: &str) -> Result<i64, 
          ON CONFLICT (project_id, path) DO NOTHING",
         params![project, path, wall],
     )?;
-    find(tx, project, path)?
-        .ok_or_else(|| Error::Corrupt { what: "an inserted repository is not there".to_owned() })
+    find(tx, project, path)?.ok_or_else(|| Error::Corrupt {
+        what: "an inserted repository is not there".to_owned(),
+    })
 }

@@ -16,7 +16,11 @@ pub fn put(tx: &mut dyn Tx, repository: i64, name: &str, manifest: i64) -> Resul
     Ok(())
 }
 
-pub fn find<Q: Query + ?Sized>(query: &mut Q, repository: i64, name: &str) -> Result<Option<Digest>, Error> {
+pub fn find<Q: Query + ?Sized>(
+    query: &mut Q,
+    repository: i64,
+    name: &str,
+) -> Result<Option<Digest>, Error> {
     query
         .query_one(
             "SELECT manifest.digest FROM registry_tag tag \

@@ -10,7 +10,12 @@ pub struct Upload {
     pub hash_state: Vec<u8>,
 }
 
-pub fn insert(tx: &mut dyn Tx, uuid: &str, repository: i64, hash_state: &[u8]) -> Result<(), Error> {
+pub fn insert(
+    tx: &mut dyn Tx,
+    uuid: &str,
+    repository: i64,
+    hash_state: &[u8],
+) -> Result<(), Error> {
     let (now, wall) = (tx.now(), tx.wall());
     tx.execute(
         "INSERT INTO registry_upload (uuid, repository_id, size, hash_state, touched_tick, created) \
@@ -37,7 +42,7 @@ pub fn find<Q: Query + ?Sized>(
 pub fn pieces<Q: Query + ?Sized>(query: &mut Q, upload: i64) -> Result<Vec<Piece>, Error> {
     query
         .query(
-            "SELECT start, size, object_key FROM registry_upload_piece WHERE upload_id = ?1 ORDER BY start",
+            "SELECT start, size, object_key, digest FROM registry_upload_piece WHERE upload_id = ?1 ORDER BY start",
             params![upload],
         )?
         .iter()
@@ -46,7 +51,12 @@ pub fn pieces<Q: Query + ?Sized>(query: &mut Q, upload: i64) -> Result<Vec<Piece
 }
 
 /// Adds a piece to an upload that still ends where the piece starts. False when it does not, or is gone.
-pub fn append(tx: &mut dyn Tx, upload: i64, piece: &Piece, hash_state: &[u8]) -> Result<bool, Error> {
+pub fn append(
+    tx: &mut dyn Tx,
+    upload: i64,
+    piece: &Piece,
+    hash_state: &[u8],
+) -> Result<bool, Error> {
     let now = tx.now();
     let changed = tx.execute(
         "UPDATE registry_upload SET size = ?3, hash_state = ?4, touched_tick = ?5 WHERE id = ?1 AND size = ?2",
@@ -55,9 +65,11 @@ pub fn append(tx: &mut dyn Tx, upload: i64, piece: &Piece, hash_state: &[u8]) ->
     if changed == 0 {
         return Ok(false);
     }
-    tx.execute(
-        "INSERT INTO registry_upload_piece (upload_id, start, size, object_key) VALUES (?1, ?2, ?3, ?4)",
-        params![upload, column(piece.start), column(piece.size), piece.object_key.as_str()],
+    piece::insert(
+        tx,
+        "INSERT INTO registry_upload_piece (upload_id, start, size, object_key, digest) VALUES (?1, ?2, ?3, ?4, ?5)",
+        upload,
+        piece,
     )?;
     Ok(true)
 }

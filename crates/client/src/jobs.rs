@@ -1,0 +1,43 @@
+//! The jobs of a project.
+
+use kiln_model::v0::{Job, JobEvent};
+use kiln_model::{JobUuid, Status};
+
+use crate::{Client, Error, Page};
+
+/// Jobs of a project, which is named by its UUID or slug.
+impl Client {
+    /// Newest first, without their output.
+    pub async fn list_jobs(
+        &self,
+        project: &str,
+        status: Option<Status>,
+        page: Page,
+    ) -> Result<Vec<Job>, Error> {
+        let filter = status.map(|status| ("status", status.name()));
+        self.list(&["v0", "projects", project, "jobs"], page, filter.as_slice())
+            .await
+    }
+
+    pub async fn get_job(&self, project: &str, job: JobUuid) -> Result<Job, Error> {
+        let job = job.to_string();
+        self.get(&["v0", "projects", project, "jobs", &job]).await
+    }
+
+    /// Cancels a job that has not ended; one that has is a conflict.
+    pub async fn cancel_job(&self, project: &str, job: JobUuid) -> Result<Job, Error> {
+        let job = job.to_string();
+        self.post_nothing(&["v0", "projects", project, "jobs", &job, "cancel"])
+            .await
+    }
+
+    pub async fn list_job_events(
+        &self,
+        project: &str,
+        job: JobUuid,
+    ) -> Result<Vec<JobEvent>, Error> {
+        let job = job.to_string();
+        self.get(&["v0", "projects", project, "jobs", &job, "events"])
+            .await
+    }
+}

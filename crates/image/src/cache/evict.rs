@@ -1,0 +1,73 @@
+//! Making room: the least recently used entries go, unless they are in use.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::entry::Marker;
+use super::lock::{Lock, open_directory, try_lock};
+use super::staging::Staging;
+use super::{CacheError, IMAGES, failed};
+
+/// Removes entries until the rest takes at most `limit_bytes`, or all that are left are in use.
+pub(super) fn evict(cache: &Path, limit_bytes: u64) -> Result<(), CacheError> {
+    // Moving away needs the lock, removing the files does not: that happens when these are dropped.
+    let mut retired = Vec::new();
+    let lock = Lock::take(cache)?;
+    let mut entries = list(&cache.join(IMAGES))?;
+    entries.sort_by(|a, b| {
+        a.last_used
+            .cmp(&b.last_used)
+            .then_with(|| a.path.cmp(&b.path))
+    });
+    let mut total: u64 = entries.iter().map(|entry| entry.bytes).sum();
+    for entry in entries {
+        if total <= limit_bytes {
+            break;
+        }
+        if let Some(unused) = entry.lock()? {
+            retired.push(Staging::retire(cache, &entry.path, unused)?);
+            total = total.saturating_sub(entry.bytes);
+        }
+    }
+    drop(lock);
+    if total > limit_bytes {
+        tracing::warn!(
+            cache.bytes = total,
+            cache.limit_bytes = limit_bytes,
+            "images in use exceed the cache's limit"
+        );
+    }
+    Ok(())
+}
+
+#[derive(Debug)]
+struct Entry {
+    path: PathBuf,
+    bytes: u64,
+    last_used: SystemTime,
+}
+
+impl Entry {
+    /// The entry's handle, exclusively locked; `None` when somebody uses it.
+    fn lock(&self) -> Result<Option<OwnedFd>, CacheError> {
+        match open_directory(&self.path)? {
+            Some(fd) if try_lock(&fd, &self.path)? => Ok(Some(fd)),
+            _ => Ok(None),
+        }
+    }
+}
+
+fn list(images: &Path) -> Result<Vec<Entry>, CacheError> {
+    let mut entries = Vec::new();
+    for entry in std::fs::read_dir(images).map_err(failed("list", images))? {
+        let path = entry.map_err(failed("list", images))?.path();
+        let (bytes, last_used) = (Marker::read(&path)?.bytes, Marker::last_used(&path)?);
+        entries.push(Entry {
+            path,
+            bytes,
+            last_used,
+        });
+    }
+    Ok(entries)
+}

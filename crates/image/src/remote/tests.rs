@@ -1,0 +1,2 @@
+mod docker_registry;
+mod faults;

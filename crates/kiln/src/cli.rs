@@ -1,0 +1,238 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Run code on your own machines and trust what comes back.
+///
+/// Start with `kiln demo`: it runs a server, a runner and one benchmark, shows what happened, and leaves nothing behind.
+#[derive(Debug, Parser)]
+#[command(name = "kiln", version, propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// Configuration file (TOML); default: kiln/kiln.toml in the user's configuration directory
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print data and errors only
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// Log filter, such as debug or kiln_server=debug,warn [env: KILN_LOG]
+    #[arg(long, global = true, value_name = "FILTER")]
+    pub(crate) log: Option<String>,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run one benchmark from end to end on this machine, and clean up
+    Demo(Demo),
+    /// Run the server
+    Server(Server),
+    /// Run the server with a local runner beside it, in one process
+    Up(Up),
+    /// Execute jobs for a server
+    #[command(subcommand)]
+    Runner(Runner),
+    /// Look into the durable kernel: inboxes, dead letters, frames
+    #[command(subcommand)]
+    Kernel(Kernel),
+    /// Things only the administrator of a server does
+    #[command(subcommand)]
+    Admin(Admin),
+    /// Settings and where they come from
+    #[command(subcommand)]
+    Config(Config),
+    /// List the exit codes
+    ExitCodes(Json),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Json {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    #[command(flatten)]
+    pub(crate) json: Json,
+    /// Keep the data directory and print where it is
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+/// Where a server keeps things, and how it is reached.
+#[derive(Debug, Args)]
+pub(crate) struct Server {
+    /// Address to bind; port 0 picks a free one, which is printed and written to DATA/address [env: KILN_LISTEN] [default: 127.0.0.1:6610]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<String>,
+    /// Directory that holds everything the server keeps [env: KILN_DATA] [default: kiln-data]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<String>,
+    /// SQLite path or postgres:// URL [env: KILN_DATABASE] [default: DATA/kiln.db]
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
+    /// Directory or s3:// URL for image blobs and outputs [env: KILN_OBJECTS] [default: DATA/objects]
+    #[arg(long, value_name = "URL")]
+    pub(crate) objects: Option<String>,
+    /// What clients and runners are told to call [env: KILN_PUBLIC_URL] [default: the bound address]
+    #[arg(long, value_name = "URL")]
+    pub(crate) public_url: Option<String>,
+    /// Addresses (comma-separated) whose X-Forwarded-For counts [env: KILN_TRUSTED_PROXY]
+    #[arg(long, value_name = "ADDRESSES")]
+    pub(crate) trusted_proxy: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Up {
+    #[command(flatten)]
+    pub(crate) server: Server,
+    /// Directory for the runner's cache and spool [env: KILN_RUNNER_DATA] [default: DATA/runner]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) runner_data: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Runner {
+    /// Connect to a server and execute its jobs until told to stop
+    Up(RunnerUp),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunnerUp {
+    /// URL of the server [env: KILN_HOST]
+    #[arg(long, value_name = "URL")]
+    pub(crate) host: Option<String>,
+    /// The runner's key, bencher_runner_… [env: KILN_KEY]
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<String>,
+    /// UUID or slug of this runner [env: KILN_RUNNER]
+    #[arg(long, value_name = "RUNNER")]
+    pub(crate) runner: Option<String>,
+    /// Directory for the cache of images and the spool of results [env: KILN_RUNNER_DATA] [default: kiln-runner]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) runner_data: Option<String>,
+}
+
+/// Which store to look into: a running server's over HTTP, or a data directory that no server has open.
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// URL of a running server [env: KILN_HOST]
+    #[arg(long, value_name = "URL")]
+    pub(crate) host: Option<String>,
+    /// The administrator's key [env: KILN_KEY]
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<String>,
+    /// The server's data directory: used to find the running server, or opened when none runs [env: KILN_DATA] [default: kiln-data]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<String>,
+    /// SQLite path or postgres:// URL [env: KILN_DATABASE] [default: DATA/kiln.db]
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Kernel {
+    /// Count what is in the inboxes, timers, leases and dead letters
+    Stats(Target),
+    /// Frames that spent their retry budget
+    #[command(subcommand)]
+    DeadLetters(DeadLetters),
+    /// Read and write frames (LMSG messages, LINT intents)
+    #[command(subcommand)]
+    Frame(Frame),
+    /// Read the keys and values of the kernel's databases
+    #[command(subcommand)]
+    Key(Key),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DeadLetters {
+    /// List them
+    List(Target),
+    /// Show one, with its frame
+    Show(DeadLetter),
+    /// Put one back at the tail of its inbox; it keeps its id
+    Replay(DeadLetter),
+    /// Remove them after printing each (JSON lines with --json)
+    Drain(Drain),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeadLetter {
+    /// WORKER:SEQUENCE, as `list` shows it
+    pub(crate) letter: String,
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Drain {
+    /// How many at most
+    #[arg(long, default_value_t = 100)]
+    pub(crate) max: u32,
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Frame {
+    /// Decode a frame given as hex; exit code 1 and the wire error's name when the bytes are bad
+    Decode(Hex),
+    /// Encode a frame from JSON on stdin, in the form `decode` prints
+    Encode,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Hex {
+    /// The frame, two hex digits for each byte
+    #[arg(value_name = "HEX")]
+    pub(crate) hex: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Key {
+    /// Decode a key given as hex, and the value under it
+    Decode(KeyDecode),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeyDecode {
+    /// The key, as hex
+    #[arg(value_name = "HEX")]
+    pub(crate) key: String,
+    /// Which database: `app_state`, inbox, outbox, leases, timers, dedupe, `dead_letter`, or its number [default: every one it fits]
+    #[arg(long, value_name = "DBI")]
+    pub(crate) dbi: Option<String>,
+    /// The value under the key, as hex
+    #[arg(long, value_name = "HEX")]
+    pub(crate) value: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Admin {
+    /// Make another administrator key and print it once
+    Key(Target),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// Print every setting that is in effect, and where it comes from
+    Show(Json),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

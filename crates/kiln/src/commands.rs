@@ -1,0 +1,86 @@
+//! One file per command.
+
+mod config;
+mod demo;
+mod exit_codes;
+mod kernel;
+mod runner;
+mod server;
+mod target;
+mod up;
+
+use crate::cli::{Admin, Cli, Command, Config, Runner};
+use crate::failure::{Exit, Failure};
+use crate::settings::{Flags, Settings};
+use crate::terminal::Terminal;
+
+/// What every command can reach.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) settings: Settings,
+    pub(crate) terminal: &'a Terminal,
+}
+
+pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
+    let mut flags: Flags = vec![("log", cli.log)];
+    flags.extend(given(&cli.command));
+    let settings = Settings::load(cli.config.as_deref(), flags)?;
+    let context = Context { settings, terminal };
+    match cli.command {
+        Command::Demo(demo) => demo::run(&context, &demo),
+        Command::Server(_) => server::run(&context),
+        Command::Up(_) => up::run(&context),
+        Command::Runner(Runner::Up(_)) => runner::run(&context),
+        Command::Kernel(command) => kernel::run(&context, command),
+        Command::Admin(Admin::Key(target)) => target::new_admin_key(&context, &target),
+        Command::Config(Config::Show(json)) => config::show(&context, json.json),
+        Command::ExitCodes(json) => exit_codes::run(&context, json.json),
+    }
+}
+
+/// The settings given as flags of the command.
+fn given(command: &Command) -> Flags {
+    use crate::cli::{DeadLetters, Kernel, Server, Target};
+    let server = |server: &Server| -> Flags {
+        vec![
+            ("listen", server.listen.clone()),
+            ("data", server.data.clone()),
+            ("database", server.database.clone()),
+            ("objects", server.objects.clone()),
+            ("public-url", server.public_url.clone()),
+            ("trusted-proxy", server.trusted_proxy.clone()),
+        ]
+    };
+    let target = |target: &Target| -> Flags {
+        vec![
+            ("host", target.host.clone()),
+            ("key", target.key.clone()),
+            ("data", target.data.clone()),
+            ("database", target.database.clone()),
+        ]
+    };
+    match command {
+        Command::Server(flags) => server(flags),
+        Command::Up(up) => {
+            let mut flags = server(&up.server);
+            flags.push(("runner-data", up.runner_data.clone()));
+            flags
+        }
+        Command::Runner(Runner::Up(up)) => vec![
+            ("host", up.host.clone()),
+            ("key", up.key.clone()),
+            ("runner", up.runner.clone()),
+            ("runner-data", up.runner_data.clone()),
+        ],
+        Command::Kernel(Kernel::Stats(flags) | Kernel::DeadLetters(DeadLetters::List(flags)))
+        | Command::Admin(Admin::Key(flags)) => target(flags),
+        Command::Kernel(Kernel::DeadLetters(
+            DeadLetters::Show(letter) | DeadLetters::Replay(letter),
+        )) => target(&letter.target),
+        Command::Kernel(Kernel::DeadLetters(DeadLetters::Drain(drain))) => target(&drain.target),
+        Command::Kernel(Kernel::Frame(_) | Kernel::Key(_))
+        | Command::Demo(_)
+        | Command::Config(_)
+        | Command::ExitCodes(_) => Vec::new(),
+    }
+}

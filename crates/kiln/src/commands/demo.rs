@@ -1,0 +1,171 @@
+//! `kiln demo`: one benchmark through every layer, on this machine, and nothing left behind.
+
+mod image;
+mod show;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use kiln_client::Client;
+use kiln_model::v0::{Job, NewRun, NewRunJob, Report};
+use kiln_model::{Clock, JobUuid, Millis, Status};
+use kiln_runner::{AgentConfig, Shutdown};
+use kiln_server::{Server, ServerConfig};
+use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::server::runtime;
+use super::target::from_client;
+use super::{Context, runner, up};
+use crate::cli::Demo;
+use crate::failure::{Exit, Failure};
+use show::{Stages, Story};
+
+const PROJECT: &str = "demo";
+/// Longer than this the demo is not worth waiting for.
+const PATIENCE: Duration = Duration::from_mins(2);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+pub(super) fn run(context: &Context<'_>, demo: &Demo) -> Result<Exit, Failure> {
+    // A demo that works has nothing to log; RUST_LOG-like filters still show everything.
+    if context.settings.find("log").is_some_and(|log| log.source != crate::settings::Source::Default) {
+        crate::log::install(context.settings.need("log")?)?;
+    }
+    let directory = tempfile::Builder::new().prefix("kiln-demo-").tempdir()?;
+    let outcome = runtime()?.block_on(async {
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        tokio::select! {
+            story = play(context, directory.path()) => story,
+            _ = interrupt.recv() => Err(Failure::new(Exit::Interrupted, "interrupted")),
+            _ = terminate.recv() => Err(Failure::new(Exit::Interrupted, "told to stop")),
+        }
+    });
+    context.terminal.end_progress();
+    let kept = if demo.keep { Some(directory.keep()) } else { None };
+    let mut story = outcome?;
+    story.kept = kept;
+    if demo.json.json {
+        context.terminal.json(&story)?;
+    } else {
+        story.print(context.terminal)?;
+    }
+    Ok(Exit::Ok)
+}
+
+async fn play(context: &Context<'_>, directory: &std::path::Path) -> Result<Story, Failure> {
+    let terminal = context.terminal;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let mut stages = Stages::new(Arc::clone(&clock));
+
+    terminal.progress("starting a server");
+    let server = start_server(directory, Arc::clone(&clock)).await?;
+    let url = server.public_url().to_owned();
+    let admin = server.admin_key().map(str::to_owned).ok_or_else(|| {
+        Failure::unexpected("a new server made no administrator key")
+    })?;
+    let client = Client::new(&url, Some(&admin)).map_err(from_client)?;
+    stages.done("server started");
+
+    terminal.progress("starting a runner");
+    let key = up::local_runner(&client).await?;
+    let agent = runner::agent(AgentConfig {
+        server_url: url.clone(),
+        runner: "local".to_owned(),
+        key,
+        data_dir: directory.join("runner"),
+    })?;
+    let shutdown = Shutdown::default();
+    let agent = tokio::spawn(agent.run(shutdown.clone()));
+    stages.done("runner started");
+
+    terminal.progress("packing a benchmark into an image");
+    let packed = image::pack(directory)?;
+    stages.done("image packed");
+    terminal.progress("pushing the image to the server's registry");
+    image::push(&packed, &url, PROJECT, &admin).await?;
+    stages.done("image pushed");
+
+    terminal.progress("submitting a run");
+    let report = client.submit_run(&new_run()).await.map_err(from_client)?;
+    let job = report.job.ok_or_else(|| Failure::unexpected("the run has no job"))?;
+    stages.done("run submitted");
+
+    let ended = wait(context, &client, job, &*clock).await?;
+    stages.done("job processed");
+    let story = tell(&client, &report, ended, &url, stages).await;
+
+    terminal.progress("stopping");
+    shutdown.drain.cancel();
+    shutdown.stop.cancel();
+    match agent.await {
+        Ok(outcome) => outcome.map_err(|error| runner::explain(&error))?,
+        Err(error) => return Err(Failure::unexpected("the runner broke").because(&error)),
+    }
+    server.stop().await;
+    story
+}
+
+async fn start_server(directory: &std::path::Path, clock: Arc<dyn Clock>) -> Result<Server, Failure> {
+    let data = directory.join("server");
+    std::fs::create_dir(&data)?;
+    let entropy = Arc::new(SystemEntropy);
+    let mut store =
+        StoreConfig::new(data.join("kiln.db").to_string_lossy(), Arc::clone(&clock), entropy.clone());
+    store.objects = data.join("objects").to_string_lossy().into_owned();
+    let config = ServerConfig { listen: ([127, 0, 0, 1], 0).into(), public_url: None, store };
+    Server::start(config, clock, entropy)
+        .await
+        .map_err(|error| Failure::unexpected("the demo's server does not start").because(&error))
+}
+
+fn new_run() -> NewRun {
+    NewRun {
+        project: Some(PROJECT.to_owned()),
+        job: Some(NewRunJob { image: format!("{PROJECT}:latest"), ..NewRunJob::default() }),
+        ..NewRun::default()
+    }
+}
+
+/// Follows the job until it has ended for good.
+async fn wait(
+    context: &Context<'_>,
+    client: &Client,
+    uuid: JobUuid,
+    clock: &dyn Clock,
+) -> Result<Job, Failure> {
+    let deadline: Millis = clock.monotonic() + PATIENCE;
+    loop {
+        let job = client.get_job(PROJECT, uuid).await.map_err(from_client)?;
+        context.terminal.progress(&format!("job {uuid} is {}", job.status));
+        match job.status {
+            Status::Processed => return Ok(job),
+            Status::Failed | Status::Canceled | Status::Abandoned => {
+                let why = job.output.and_then(|output| output.error).unwrap_or_default();
+                return Err(Failure::new(Exit::JobFailed, format!("the job is {}: {why}", job.status)));
+            }
+            Status::Pending | Status::Claimed | Status::Running | Status::Completed => {}
+        }
+        if clock.monotonic() > deadline {
+            return Err(Failure::new(
+                Exit::JobTimedOut,
+                format!("the job is still {} after {} s", job.status, PATIENCE.as_secs()),
+            )
+            .hint("`kiln demo --log debug` shows what the server and the runner do"));
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+async fn tell(
+    client: &Client,
+    submitted: &Report,
+    job: Job,
+    url: &str,
+    stages: Stages,
+) -> Result<Story, Failure> {
+    let uuid = submitted.uuid;
+    let report = client.get_report(PROJECT, uuid).await.map_err(from_client)?;
+    let events = client.list_job_events(PROJECT, job.uuid).await.map_err(from_client)?;
+    Ok(Story { server: url.to_owned(), report, job, events, stages: stages.finish(), kept: None })
+}

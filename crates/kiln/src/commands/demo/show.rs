@@ -1,0 +1,110 @@
+//! What the demo tells at its end.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use kiln_model::v0::{Job, JobEvent, Report};
+use kiln_model::{Clock, Millis};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::terminal::Terminal;
+
+/// The stages of the demo and how long each took.
+#[derive(Debug)]
+pub(super) struct Stages {
+    clock: Arc<dyn Clock>,
+    last: Millis,
+    done: Vec<Stage>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Stage {
+    name: &'static str,
+    ms: u64,
+}
+
+impl Stages {
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        let last = clock.monotonic();
+        Self { clock, last, done: Vec::new() }
+    }
+
+    pub(super) fn done(&mut self, name: &'static str) {
+        let now = self.clock.monotonic();
+        let ms = u64::try_from(now.since(self.last).as_millis()).unwrap_or(u64::MAX);
+        self.last = now;
+        self.done.push(Stage { name, ms });
+    }
+
+    pub(super) fn finish(self) -> Vec<Stage> {
+        self.done
+    }
+}
+
+/// Everything that happened.
+#[derive(Debug, Serialize)]
+pub(super) struct Story {
+    pub(super) server: String,
+    pub(super) report: Report,
+    pub(super) job: Job,
+    pub(super) events: Vec<JobEvent>,
+    pub(super) stages: Vec<Stage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) kept: Option<PathBuf>,
+}
+
+impl Story {
+    pub(super) fn print(&self, terminal: &Terminal) -> Result<(), Failure> {
+        let say = |line: String| terminal.data(&line);
+        say(format!("Job {} of project {}", self.job.uuid, self.report.project.slug))?;
+        for event in &self.events {
+            let to = event.to.map_or("", kiln_model::Status::name);
+            say(format!("  {:<3} {:<10} by {}", event.number, to, event.actor))?;
+        }
+        self.print_conditions(terminal)?;
+        say(String::new())?;
+        say("Metrics (adapter json, latency in nanoseconds)".to_owned())?;
+        for result in self.report.results.iter().flatten() {
+            for measure in &result.measures {
+                let metric = measure.metric;
+                let spread = match (metric.lower_value, metric.upper_value) {
+                    (Some(low), Some(high)) => format!("  [{low:.0} … {high:.0}]"),
+                    _ => String::new(),
+                };
+                say(format!(
+                    "  {:<16} {:<10} {:>12.0}{spread}",
+                    result.benchmark, measure.measure, metric.value
+                ))?;
+            }
+        }
+        say(String::new())?;
+        say("Stages".to_owned())?;
+        for stage in &self.stages {
+            say(format!("  {:<16} {:>6} ms", stage.name, stage.ms))?;
+        }
+        say(String::new())?;
+        match &self.kept {
+            Some(path) => say(format!("Everything is in {}: the database, the objects, the runner's cache.", path.display())),
+            None => say("It is all gone again; `kiln demo --keep` leaves the database, the objects and the runner's cache to look at.".to_owned()),
+        }
+    }
+
+    fn print_conditions(&self, terminal: &Terminal) -> Result<(), Failure> {
+        let Some(conditions) = self.job.output.as_ref().and_then(|output| output.conditions.as_ref()) else {
+            return Ok(());
+        };
+        terminal.data("")?;
+        let isolation = conditions["isolation"].as_str().unwrap_or("unknown");
+        let runner = self.job.runner.map_or_else(String::new, |runner| format!(" on runner {runner}"));
+        terminal.data(&format!("Sealed by the {isolation} back end{runner}"))?;
+        let layers = conditions["layers"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for layer in layers {
+            let mark = if layer["applied"].as_bool() == Some(true) { "yes" } else { "NO " };
+            let name = layer["name"].as_str().unwrap_or_default();
+            let detail = layer["detail"].as_str().unwrap_or_default();
+            terminal.data(&format!("  {mark} {name:<16} {detail}"))?;
+        }
+        Ok(())
+    }
+}

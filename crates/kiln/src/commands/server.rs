@@ -1,0 +1,154 @@
+//! `kiln server`.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kiln_server::{Server, ServerConfig, StartError};
+use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::Context;
+use crate::failure::{Exit, Failure};
+use crate::log;
+
+pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
+    log::install(context.settings.need("log")?)?;
+    let plan = Plan::new(context)?;
+    runtime()?.block_on(async {
+        let server = start(context, &plan).await?;
+        let ended = until_told(&server).await?;
+        server.stop().await;
+        Ok(ended)
+    })
+}
+
+/// Where everything is to be.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) data: PathBuf,
+    listen: SocketAddr,
+    database: String,
+    objects: String,
+    public_url: Option<String>,
+}
+
+impl Plan {
+    pub(super) fn new(context: &Context<'_>) -> Result<Self, Failure> {
+        let settings = &context.settings;
+        let listen = settings.need("listen")?;
+        let data = PathBuf::from(settings.need("data")?);
+        let within = |name: &str| data.join(name).to_string_lossy().into_owned();
+        Ok(Self {
+            listen: listen.parse().map_err(|_| {
+                Failure::usage(format!("--listen {listen:?} is not an address"))
+                    .hint("write it as IP:PORT, for example 127.0.0.1:6610")
+            })?,
+            database: settings.get("database").map_or_else(|| within("kiln.db"), str::to_owned),
+            objects: settings.get("objects").map_or_else(|| within("objects"), str::to_owned),
+            public_url: settings.get("public-url").map(|url| url.trim_end_matches('/').to_owned()),
+            data,
+        })
+    }
+
+    pub(super) fn store(&self) -> StoreConfig {
+        let mut config =
+            StoreConfig::new(self.database.clone(), Arc::new(SystemClock::new()), Arc::new(SystemEntropy));
+        config.objects.clone_from(&self.objects);
+        config
+    }
+}
+
+/// Starts a server, and leaves beside its data what people and scripts need to find it.
+pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, Failure> {
+    make_directory(&plan.data)?;
+    let store = plan.store();
+    let (clock, entropy) = (Arc::clone(&store.clock), Arc::clone(&store.entropy));
+    let config = ServerConfig { listen: plan.listen, public_url: plan.public_url.clone(), store };
+    let server = Server::start(config, clock, entropy).await.map_err(|error| explain(plan, &error))?;
+    if let Some(key) = server.admin_key() {
+        let path = plan.data.join("admin.key");
+        write_private(&path, key)?;
+        context.terminal.note(&format!("The administrator's key is in {}; it is not shown again.", path.display()));
+    }
+    write_whole(&plan.data.join("address"), &server.address().to_string())?;
+    context.terminal.data(&format!("listening on {}", server.public_url()))?;
+    Ok(server)
+}
+
+/// Waits for SIGTERM or SIGINT, or for the news that the store cannot be trusted any more.
+pub(super) async fn until_told(server: &Server) -> Result<Exit, Failure> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => Ok(Exit::Ok),
+        _ = interrupt.recv() => Ok(Exit::Ok),
+        reason = server.fatal() => Err(Failure::unexpected(format!("the database failed: {reason}"))
+            .hint("nothing that was acknowledged is lost; mend the disk and start the server again")),
+    }
+}
+
+pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    // Whoever speaks TLS in this process does so with ring; a second call finds it installed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+}
+
+fn explain(plan: &Plan, error: &StartError) -> Failure {
+    match error {
+        StartError::Listen { address, source } => {
+            let failure =
+                Failure::new(Exit::Usage, format!("cannot listen on {address}")).because(source);
+            match source.kind() {
+                io::ErrorKind::AddrInUse => failure.hint(
+                    "another program has this port: stop it, or take another with --listen 127.0.0.1:0",
+                ),
+                io::ErrorKind::PermissionDenied => {
+                    failure.hint("ports below 1024 need more rights: take another with --listen")
+                }
+                _ => failure.hint("is this address on this machine? take another with --listen"),
+            }
+        }
+        StartError::Store(kiln_store::Error::Refused(text)) => Failure::usage(text.clone()),
+        StartError::Store(error) => {
+            Failure::unexpected(format!("the store at {} cannot be opened", plan.data.display()))
+                .because(error)
+        }
+        StartError::Contents(_) | StartError::Kernel(_) => {
+            Failure::unexpected("the server cannot start").because(error)
+        }
+    }
+}
+
+pub(super) fn make_directory(path: &Path) -> Result<(), Failure> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| {
+        Failure::usage(format!("the directory {} cannot be made", path.display()))
+            .because(&error)
+            .hint("choose another with --data, or make it writable for this user")
+    })
+}
+
+fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+        .and_then(|mut file| writeln!(file, "{text}").and_then(|()| file.sync_all()));
+    written.map_err(|error| {
+        Failure::unexpected(format!("{} cannot be written", path.display())).because(&error)
+    })
+}
+
+/// Whole or not at all: a reader never sees half an address.
+fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
+    let temporary = path.with_extension("new");
+    let written = fs::write(&temporary, format!("{text}\n")).and_then(|()| fs::rename(&temporary, path));
+    written.map_err(|error| {
+        Failure::unexpected(format!("{} cannot be written", path.display())).because(&error)
+    })
+}

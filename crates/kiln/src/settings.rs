@@ -1,0 +1,222 @@
+//! Settings: each has a flag, an environment variable, and a line in one TOML file; the first that is there counts.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// One setting, as the user may write it in three places.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) key: &'static str,
+    pub(crate) variable: &'static str,
+    pub(crate) default: Option<&'static str>,
+    pub(crate) what: &'static str,
+    pub(crate) secret: bool,
+}
+
+const fn known(
+    key: &'static str,
+    variable: &'static str,
+    default: Option<&'static str>,
+    what: &'static str,
+) -> Known {
+    Known { key, variable, default, what, secret: false }
+}
+
+pub(crate) const KNOWN: &[Known] = &[
+    known("listen", "KILN_LISTEN", Some("127.0.0.1:6610"), "address the server binds; port 0 picks a free one"),
+    known("data", "KILN_DATA", Some("kiln-data"), "directory that holds everything the server keeps"),
+    known("database", "KILN_DATABASE", None, "SQLite path or postgres:// URL; default: kiln.db in the data directory"),
+    known("objects", "KILN_OBJECTS", None, "directory or s3:// URL for blobs; default: objects in the data directory"),
+    known("public-url", "KILN_PUBLIC_URL", None, "what clients and runners are told to call; default: the bound address"),
+    known("trusted-proxy", "KILN_TRUSTED_PROXY", None, "comma-separated addresses whose X-Forwarded-For counts"),
+    known("log", "KILN_LOG", Some("info"), "log filter, such as debug or kiln_server=debug,warn"),
+    known("host", "KILN_HOST", None, "URL of the server that commands talk to"),
+    Known {
+        key: "key",
+        variable: "KILN_KEY",
+        default: None,
+        what: "key to talk to the server with",
+        secret: true,
+    },
+    known("runner", "KILN_RUNNER", None, "UUID or slug of this runner"),
+    known("runner-data", "KILN_RUNNER_DATA", Some("kiln-runner"), "directory for the runner's cache and spool"),
+];
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Flag,
+    Variable(&'static str),
+    File(PathBuf),
+    Default,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag => f.write_str("flag"),
+            Self::Variable(name) => write!(f, "environment variable {name}"),
+            Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Setting {
+    pub(crate) value: String,
+    pub(crate) source: Source,
+}
+
+/// What was given on the command line.
+pub(crate) type Flags = Vec<(&'static str, Option<String>)>;
+
+#[derive(Debug)]
+pub(crate) struct Settings {
+    values: BTreeMap<&'static str, Setting>,
+}
+
+impl Settings {
+    /// `file` is the configuration file named on the command line.
+    pub(crate) fn load(file: Option<&Path>, flags: Flags) -> Result<Self, Failure> {
+        Self::resolve(file, flags, &|name| env::var(name).ok())
+    }
+
+    fn resolve(
+        file: Option<&Path>,
+        flags: Flags,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Failure> {
+        let (path, lines) = read_file(file, variable)?;
+        let mut values = BTreeMap::new();
+        for known in KNOWN {
+            let flag = flags.iter().find(|(key, _)| *key == known.key).and_then(|(_, value)| value.clone());
+            let setting = flag
+                .map(|value| (value, Source::Flag))
+                .or_else(|| variable(known.variable).map(|value| (value, Source::Variable(known.variable))))
+                .or_else(|| lines.get(known.key).map(|value| (value.clone(), Source::File(path.clone()))))
+                .or_else(|| known.default.map(|value| (value.to_owned(), Source::Default)));
+            if let Some((value, source)) = setting {
+                values.insert(known.key, Setting { value, source });
+            }
+        }
+        Ok(Self { values })
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        debug_assert!(KNOWN.iter().any(|known| known.key == key), "{key} is not a setting");
+        self.values.get(key).map(|setting| setting.value.as_str())
+    }
+
+    pub(crate) fn find(&self, key: &str) -> Option<&Setting> {
+        self.values.get(key)
+    }
+
+    /// A value the command cannot do without.
+    pub(crate) fn need(&self, key: &str) -> Result<&str, Failure> {
+        self.get(key).ok_or_else(|| {
+            let known = KNOWN.iter().find(|known| known.key == key);
+            let variable = known.map_or("", |known| known.variable);
+            Failure::usage(format!("--{key} is needed"))
+                .hint(format!("give --{key}, set {variable}, or write `{key} = \"…\"` in the configuration file"))
+        })
+    }
+}
+
+/// The file named by the user must be there; the one in the usual place may be.
+fn read_file(
+    named: Option<&Path>,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<(PathBuf, BTreeMap<String, String>), Failure> {
+    let named = named.map(Path::to_owned).or_else(|| variable("KILN_CONFIG").map(PathBuf::from));
+    let (path, required) = match named {
+        Some(path) => (path, true),
+        None => (usual_place(variable), false),
+    };
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if !required && error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok((path, BTreeMap::new()));
+        }
+        Err(error) => {
+            return Err(Failure::usage(format!("the configuration file {} cannot be read", path.display()))
+                .because(&error));
+        }
+    };
+    let lines = parse(&text).map_err(|reason| {
+        Failure::usage(format!("the configuration file {} is wrong: {reason}", path.display()))
+            .hint("`kiln config show` lists every setting")
+    })?;
+    Ok((path, lines))
+}
+
+fn usual_place(variable: &dyn Fn(&str) -> Option<String>) -> PathBuf {
+    let home = || variable("HOME").map(|home| PathBuf::from(home).join(".config"));
+    variable("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .or_else(home)
+        .unwrap_or_else(|| PathBuf::from("/etc"))
+        .join("kiln")
+        .join("kiln.toml")
+}
+
+fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
+    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
+    let mut lines = BTreeMap::new();
+    for (key, value) in table {
+        if !KNOWN.iter().any(|known| known.key == key) {
+            return Err(format!("there is no setting {key:?}"));
+        }
+        match value {
+            toml::Value::String(value) => lines.insert(key, value),
+            other => return Err(format!("{key} must be a text in quotes, not {}", other.type_str())),
+        };
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(file: &str, flags: Flags, variables: &[(&str, &str)]) -> Result<Settings, Failure> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("kiln.toml");
+        fs::write(&path, file).unwrap();
+        Settings::resolve(Some(&path), flags, &|name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn a_flag_beats_a_variable_beats_the_file_beats_the_default() {
+        let file = "listen = \"file\"\ndata = \"file\"\nlog = \"file\"";
+        let flags = vec![("listen", Some("flag".to_owned()))];
+        let found = settings(file, flags, &[("KILN_LISTEN", "variable"), ("KILN_DATA", "variable")]).unwrap();
+        assert_eq!(found.get("listen"), Some("flag"));
+        assert_eq!(found.find("data").unwrap().source, Source::Variable("KILN_DATA"));
+        assert!(matches!(found.find("log").unwrap().source, Source::File(_)));
+        assert_eq!(found.find("runner-data").unwrap().source, Source::Default);
+        assert_eq!(found.get("objects"), None);
+    }
+
+    #[test]
+    fn unknown_and_mistyped_lines_are_named() {
+        let failure = settings("lissen = \"x\"", Vec::new(), &[]).unwrap_err();
+        assert!(failure.message.contains("lissen"), "{failure}");
+        let failure = settings("listen = 6610", Vec::new(), &[]).unwrap_err();
+        assert!(failure.message.contains("listen must be a text"), "{failure}");
+        assert!(settings("listen = ", Vec::new(), &[]).is_err());
+    }
+
+    #[test]
+    fn a_named_file_must_be_there() {
+        let failure = Settings::resolve(Some(Path::new("/nowhere/kiln.toml")), Vec::new(), &|_| None);
+        assert_eq!(failure.unwrap_err().exit, crate::failure::Exit::Usage);
+    }
+}

@@ -1,0 +1,103 @@
+//! What the user sees: data on stdout, everything else on stderr.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::Mutex;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::failure::{Exit, Failure};
+
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    quiet: bool,
+    progress: Mutex<Option<ProgressBar>>,
+}
+
+impl Terminal {
+    pub(crate) const fn new(quiet: bool) -> Self {
+        Self { quiet, progress: Mutex::new(None) }
+    }
+
+    /// One line of data.
+    pub(crate) fn data(&self, line: &str) -> Result<(), Failure> {
+        let mut out = anstream::stdout().lock();
+        match writeln!(out, "{line}").and_then(|()| out.flush()) {
+            // Whoever read this has seen enough.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            outcome => Ok(outcome?),
+        }
+    }
+
+    pub(crate) fn json(&self, value: &impl serde::Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string_pretty(value)
+            .map_err(|error| Failure::unexpected("the answer cannot be written as JSON").because(&error))?;
+        self.data(&text)
+    }
+
+    /// One line about what is going on.
+    pub(crate) fn note(&self, line: &str) {
+        if !self.quiet {
+            self.above_progress(line);
+        }
+    }
+
+    pub(crate) fn warn(&self, line: &str) {
+        self.above_progress(&format!("warning: {line}"));
+    }
+
+    /// A line that shows what the command is doing now; only on a terminal.
+    pub(crate) fn progress(&self, what: &str) {
+        if self.quiet || !io::stderr().is_terminal() {
+            return;
+        }
+        let mut progress = self.lock();
+        let bar = progress.get_or_insert_with(|| {
+            let bar = ProgressBar::new_spinner();
+            let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})")
+                .expect("the template is a constant");
+            bar.set_style(style);
+            bar.enable_steady_tick(std::time::Duration::from_millis(100));
+            bar
+        });
+        bar.set_message(what.to_owned());
+    }
+
+    pub(crate) fn end_progress(&self) {
+        if let Some(bar) = self.lock().take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    pub(crate) fn fail(&self, failure: &Failure) -> Exit {
+        self.end_progress();
+        let mut err = anstream::stderr().lock();
+        let mut text = format!("error: {}\n", failure.message);
+        for cause in &failure.causes {
+            text.push_str("  cause: ");
+            text.push_str(cause);
+            text.push('\n');
+        }
+        if let Some(hint) = &failure.hint {
+            text.push_str("hint: ");
+            text.push_str(hint);
+            text.push('\n');
+        }
+        // If stderr is gone there is nobody to tell.
+        let _ = err.write_all(text.as_bytes());
+        failure.exit
+    }
+
+    fn above_progress(&self, line: &str) {
+        let write = || {
+            let _ = writeln!(anstream::stderr().lock(), "{line}");
+        };
+        match &*self.lock() {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<ProgressBar>> {
+        self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,19 @@
+//! The agent: a pure state machine, and the one task that owns it and carries out what it wants.
+
+mod backoff;
+mod config;
+mod disk;
+mod error;
+mod event;
+mod limits;
+mod owner;
+mod shutdown;
+mod state;
+mod work;
+
+pub use config::AgentConfig;
+pub use error::AgentError;
+pub use event::{Effect, Event, Exit, Moment, Outgoing, Remark};
+pub use owner::Agent;
+pub use shutdown::Shutdown;
+pub use state::{Phase, State};

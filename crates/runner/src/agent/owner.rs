@@ -1,0 +1,279 @@
+//! The one task that owns the state: it turns what happens into events and carries out the effects.
+
+use std::collections::VecDeque;
+use std::future;
+use std::sync::Arc;
+
+use kiln_model::v0::{RunnerMessage, RunnerMetadata};
+use kiln_model::{Clock, Entropy, Millis};
+
+use super::disk::Disk;
+use super::limits::{CLOSE_PATIENCE, POLL_SECONDS, STOP_PATIENCE};
+use super::work::Work;
+use super::{
+    AgentConfig, AgentError, Effect, Event, Exit, Moment, Outgoing, Phase, Remark, Shutdown, State,
+};
+use crate::channel::{Connection, Heard, Target};
+use crate::executor::Executor;
+use crate::timer::{Timer, TokioTimer};
+
+/// A runner that connects to its server and carries out what it is given.
+#[derive(Debug)]
+pub struct Agent {
+    target: Target,
+    disk: Disk,
+    executor: Arc<dyn Executor>,
+    timer: Arc<dyn Timer>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl Agent {
+    /// Checks the configuration and takes the data directory into use.
+    pub fn new(
+        config: &AgentConfig,
+        executor: Arc<dyn Executor>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Result<Self, AgentError> {
+        Self::with_timer(config, executor, Arc::new(TokioTimer::new(clock)), entropy)
+    }
+
+    /// The same with a timer of the caller, who thereby decides how time passes.
+    pub fn with_timer(
+        config: &AgentConfig,
+        executor: Arc<dyn Executor>,
+        timer: Arc<dyn Timer>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Result<Self, AgentError> {
+        Ok(Self {
+            target: config.target()?,
+            disk: Disk::open(&config.data_dir)?,
+            executor,
+            timer,
+            entropy,
+        })
+    }
+
+    /// Works until told to end, or until the server refuses the key. A server that cannot be reached is tried
+    /// again for ever.
+    pub async fn run(self, shutdown: Shutdown) -> Result<(), AgentError> {
+        let spooled = self.disk.recover()?;
+        let state = State::new(spooled, self.timer.monotonic());
+        let owner = Owner {
+            phase: state.phase(),
+            state,
+            agent: self,
+            connection: None,
+            work: Work::None,
+            is_reachable: true,
+        };
+        owner.run(shutdown).await
+    }
+}
+
+struct Owner {
+    agent: Agent,
+    state: State,
+    connection: Option<Connection>,
+    work: Work,
+    /// As last logged.
+    phase: Phase,
+    is_reachable: bool,
+}
+
+impl Owner {
+    async fn run(mut self, shutdown: Shutdown) -> Result<(), AgentError> {
+        let (mut is_draining, mut is_stopping) = (false, false);
+        loop {
+            let wake = self.state.next_wake();
+            let event = tokio::select! {
+                () = shutdown.stop.cancelled(), if !is_stopping => {
+                    is_stopping = true;
+                    Event::Stop
+                }
+                () = shutdown.drain.cancelled(), if !is_draining => {
+                    is_draining = true;
+                    Event::Drain
+                }
+                heard = hear(&mut self.connection) => self.heard(heard),
+                event = self.work.next() => event,
+                () = sleep(&*self.agent.timer, wake) => Event::Tick,
+            };
+            if let Some(exit) = self.handle(event).await {
+                return self.finish(exit).await;
+            }
+        }
+    }
+
+    /// Applies an event and what follows from it.
+    async fn handle(&mut self, event: Event) -> Option<Exit> {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            for effect in self.state.apply(event, self.moment()) {
+                if let Effect::Exit(exit) = effect {
+                    return Some(exit);
+                }
+                events.extend(self.perform(effect).await);
+            }
+            self.log_phase();
+        }
+        None
+    }
+
+    fn moment(&self) -> Moment {
+        let mut random = [0; 4];
+        self.agent.entropy.fill(&mut random);
+        Moment {
+            now: self.agent.timer.monotonic(),
+            jitter: u32::from_ne_bytes(random),
+        }
+    }
+
+    fn heard(&mut self, heard: Heard) -> Event {
+        let server = self.agent.target.server();
+        match heard {
+            Heard::Connected => {
+                self.is_reachable = true;
+                tracing::info!("connected to {server}");
+                Event::Connected
+            }
+            Heard::Message(message) => Event::Received(message),
+            Heard::Refused => {
+                self.connection = None;
+                Event::Refused
+            }
+            Heard::Lost(reason) => {
+                if self.is_reachable {
+                    tracing::warn!("no connection to {server}, trying again: {reason}");
+                }
+                self.is_reachable = false;
+                self.connection = None;
+                Event::Disconnected
+            }
+        }
+    }
+
+    async fn perform(&mut self, effect: Effect) -> Option<Event> {
+        match effect {
+            Effect::Connect => self.connection = Some(Connection::open(&self.agent.target)),
+            Effect::Drop => self.connection = None,
+            Effect::Close => return self.on_connection(Connection::close),
+            Effect::Send(message) => {
+                let text = encode(&message);
+                return self.on_connection(|connection| connection.send(text));
+            }
+            Effect::SetUp(job) => {
+                self.agent.disk.hold(job.uuid).await;
+                self.work = Work::set_up(&self.agent.executor, *job);
+            }
+            Effect::Execute => self.work = std::mem::take(&mut self.work).execute(),
+            Effect::StopWork => self.work = std::mem::take(&mut self.work).stop(),
+            Effect::Spool(delivery) => return Some(self.agent.disk.write(delivery).await),
+            Effect::Forget(job) => self.agent.disk.forget(job).await,
+            Effect::Remark(remark) => log_remark(&remark),
+            Effect::Exit(_) => unreachable!("handled by the caller"),
+        }
+        None
+    }
+
+    /// A connection that takes nothing any more is as good as lost.
+    fn on_connection<E>(
+        &mut self,
+        act: impl FnOnce(&Connection) -> Result<(), E>,
+    ) -> Option<Event> {
+        let result = self.connection.as_ref().map(act)?;
+        result.err().map(|_| {
+            self.connection = None;
+            Event::Disconnected
+        })
+    }
+
+    fn log_phase(&mut self) {
+        let phase = self.state.phase();
+        if phase == self.phase {
+            return;
+        }
+        self.phase = phase;
+        match (phase, self.state.job()) {
+            (Phase::Idle, _) => tracing::info!("waiting for a job"),
+            (Phase::SettingUp, Some(job)) => tracing::info!(job.id = %job, "setting up job {job}"),
+            (Phase::Executing, Some(job)) => tracing::info!(job.id = %job, "executing job {job}"),
+            (Phase::Stopping, Some(job)) => tracing::info!(job.id = %job, "stopping job {job}"),
+            (Phase::Delivering, Some(job)) => {
+                tracing::info!(job.id = %job, "delivering the result of job {job}");
+            }
+            _ => {}
+        }
+    }
+
+    async fn finish(mut self, exit: Exit) -> Result<(), AgentError> {
+        let timer = Arc::clone(&self.agent.timer);
+        let patience = |span| sleep(&*timer, Some(timer.monotonic() + span));
+        tokio::select! {
+            () = self.work.abandon() => {}
+            () = patience(STOP_PATIENCE) => tracing::error!("the job at hand does not stop; it is left behind"),
+        }
+        if let Some(mut connection) = self.connection.take()
+            && connection.close().is_ok()
+        {
+            let until_lost = async { while !matches!(connection.hear().await, Heard::Lost(_)) {} };
+            tokio::select! {
+                () = until_lost => {}
+                () = patience(CLOSE_PATIENCE) => {}
+            }
+        }
+        match (exit, self.state.job()) {
+            (Exit::Unauthorized, _) => Err(AgentError::Unauthorized),
+            (Exit::Undelivered, Some(job)) => Err(AgentError::Undelivered { job }),
+            (Exit::Done | Exit::Undelivered, _) => Ok(()),
+        }
+    }
+}
+
+async fn hear(connection: &mut Option<Connection>) -> Heard {
+    match connection {
+        Some(connection) => connection.hear().await,
+        None => future::pending().await,
+    }
+}
+
+async fn sleep(timer: &dyn Timer, until: Option<Millis>) {
+    match until {
+        Some(at) => timer.sleep_until(at).await,
+        None => future::pending().await,
+    }
+}
+
+fn encode(message: &Outgoing) -> String {
+    let message = match message {
+        Outgoing::Ready { introduce } => RunnerMessage::Ready {
+            poll_timeout: Some(POLL_SECONDS),
+            runner: introduce.then(|| RunnerMetadata {
+                os: std::env::consts::OS.to_owned(),
+                arch: std::env::consts::ARCH.to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                channel: None,
+                checksum: None,
+            }),
+        },
+        Outgoing::Running => RunnerMessage::Running,
+        Outgoing::Heartbeat => RunnerMessage::Heartbeat,
+        Outgoing::Result(delivery) => return delivery.text().to_owned(),
+    };
+    serde_json::to_string(&message).expect("a message has only text keys")
+}
+
+fn log_remark(remark: &Remark) {
+    match remark {
+        Remark::UnexpectedJob(job) => {
+            tracing::error!(job.id = %job, "job {job} came while another is held and is left to its lease");
+        }
+        Remark::UpdateDeclined { version } => {
+            tracing::info!("the server offers version {version}; this runner does not update itself");
+        }
+        Remark::NoAnswer => tracing::warn!("the server owes an answer for too long, connecting anew"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,5 @@
+//! The agent against a real WebSocket on loopback, with an executor and a clock that the test moves.
+
+mod fixtures;
+mod lifecycle;
+mod support;

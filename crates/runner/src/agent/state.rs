@@ -1,0 +1,419 @@
+//! The agent as a pure state machine: no I/O, no clock, no randomness of its own.
+//!
+//! ```text
+//!                 ╭───────────────── acknowledged, nothing more owed ───────────────────╮
+//!                 ▼                                                                     │
+//! start ─▶ free (`ready`) ── job ─▶ setting up ── done ─▶ executing ── end ─▶ spooling ─▶ delivering
+//!   │                                   │                     │                  ▲          ▲
+//!   │                                   ╰─ cancel, stop ──────┴─▶ stopping ──────╯          │
+//!   ╰────────────────────────── results spooled by an earlier process ──────────────────────╯
+//! ```
+//!
+//! Beside that the channel comes and goes. A job is not disturbed by it: when the channel is back, the agent
+//! says `running` again and goes on with heartbeats, or delivers what is owed, before it asks for another job.
+//!
+//! **Which acknowledgement is the last one.** The server answers `running`, every heartbeat and the terminal
+//! message alike, in order, with the same words. So the agent counts the answers it is owed: the terminal
+//! message is acknowledged by the one after all earlier ones. After a `cancel` the server owes no fixed number
+//! of answers any more, but then it has given up the job and any answer will do. If the count does not come
+//! out, the channel is dropped, and on the next one the terminal message is the only one to be answered.
+
+mod duty;
+mod link;
+
+use std::collections::VecDeque;
+
+use kiln_model::v0::ServerMessage;
+use kiln_model::{JobUuid, Millis};
+
+use super::event::{Effect, Event, Exit, Moment, Outgoing, Remark};
+use super::limits::{
+    CLOSE_PATIENCE, HEARTBEAT_INTERVAL, READY_INTERVAL, SPOOL_INTERVAL, STOP_PATIENCE,
+};
+use crate::Delivery;
+use duty::{Cause, Duty};
+use link::{Link, Talk};
+
+/// What the agent is about, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Disconnected,
+    Idle,
+    SettingUp,
+    Executing,
+    Stopping,
+    Delivering,
+    Ended,
+}
+
+#[derive(Debug)]
+pub struct State {
+    link: Link,
+    duty: Duty,
+    ending: Ending,
+    introduce: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Ending {
+    No,
+    Draining,
+    Stopping { by: Millis },
+    Ended,
+}
+
+impl State {
+    /// Owes what an earlier process has spooled and not delivered. Connects at the first tick.
+    pub fn new(spooled: Vec<Delivery>, now: Millis) -> Self {
+        let owed = VecDeque::from(spooled);
+        let duty = if owed.is_empty() {
+            Duty::free(now)
+        } else {
+            Duty::Delivering {
+                owed,
+                sent_at: None,
+                settled: false,
+            }
+        };
+        Self {
+            link: Link::Down {
+                attempts: 0,
+                retry_at: now,
+            },
+            duty,
+            ending: Ending::No,
+            introduce: true,
+        }
+    }
+
+    pub fn phase(&self) -> Phase {
+        if self.ending == Ending::Ended {
+            return Phase::Ended;
+        }
+        match (&self.duty, &self.link) {
+            (Duty::SettingUp { .. }, _) => Phase::SettingUp,
+            (Duty::Executing { .. }, _) => Phase::Executing,
+            (Duty::Stopping { .. }, _) => Phase::Stopping,
+            (_, Link::Down { .. } | Link::Dialing { .. }) => Phase::Disconnected,
+            (Duty::Free { .. }, Link::Up(_)) => Phase::Idle,
+            (Duty::Spooling { .. } | Duty::Delivering { .. }, Link::Up(_)) => Phase::Delivering,
+        }
+    }
+
+    /// The job that is held, or whose result is delivered now.
+    pub fn job(&self) -> Option<JobUuid> {
+        self.duty.job()
+    }
+
+    /// When `Tick` is due; `None` while only events count.
+    pub fn next_wake(&self) -> Option<Millis> {
+        let stop_by = match self.ending {
+            Ending::Stopping { by } => Some(by),
+            Ending::No | Ending::Draining | Ending::Ended => None,
+        };
+        [self.link.wake(&self.duty), self.duty.wake(), self.ask_at(), stop_by]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    pub fn apply(&mut self, event: Event, moment: Moment) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if self.ending == Ending::Ended {
+            return effects;
+        }
+        let now = moment.now;
+        match event {
+            Event::Connected => self.connected(now, &mut effects),
+            Event::Disconnected => self.disconnected(moment, &mut effects),
+            Event::Refused => self.exit(Exit::Unauthorized, &mut effects),
+            Event::Received(message) => self.received(message, now, &mut effects),
+            Event::SetUp(result) => self.set_up(result, now, &mut effects),
+            Event::Executed(delivery) => self.executed(delivery, &mut effects),
+            Event::Spooled => self.spooled(now, &mut effects),
+            Event::NotSpooled => self.not_spooled(now),
+            Event::Tick => self.tick(moment, &mut effects),
+            Event::Drain => self.drain(now, &mut effects),
+            Event::Stop => self.stop(now, &mut effects),
+        }
+        effects
+    }
+
+    fn connected(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        let Link::Dialing { attempts, .. } = self.link else {
+            return;
+        };
+        self.link = Link::Up(Talk::new(attempts, now));
+        match &self.duty {
+            Duty::Free { .. } => self.ask_if_due(now, effects),
+            Duty::SettingUp { .. } => self.send_counted(Outgoing::Heartbeat, now, effects),
+            Duty::Executing { .. } => self.send_counted(Outgoing::Running, now, effects),
+            Duty::Stopping { .. } | Duty::Spooling { .. } => {}
+            Duty::Delivering { .. } => self.deliver(now, effects),
+        }
+    }
+
+    fn disconnected(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
+        self.link = self.link.lost(moment);
+        self.duty.channel_lost(moment.now);
+        if matches!(self.duty, Duty::Free { .. }) && self.ending != Ending::No {
+            self.exit(Exit::Done, effects);
+        }
+    }
+
+    fn received(&mut self, message: ServerMessage, now: Millis, effects: &mut Vec<Effect>) {
+        let Link::Up(talk) = &mut self.link else {
+            return;
+        };
+        talk.heard(now);
+        match message {
+            ServerMessage::Ack { job: Some(job) } => self.acknowledged(job, now, effects),
+            ServerMessage::Ack { job: None } => {}
+            ServerMessage::Job(job) if matches!(self.duty, Duty::Free { .. }) => {
+                talk.beat_at = now + HEARTBEAT_INTERVAL;
+                self.duty = Duty::SettingUp { job: job.uuid };
+                effects.push(Effect::SetUp(job));
+            }
+            ServerMessage::Job(job) => {
+                effects.push(Effect::Remark(Remark::UnexpectedJob(job.uuid)));
+            }
+            ServerMessage::NoJob => self.duty.answered(),
+            ServerMessage::Cancel => self.canceled(effects),
+            ServerMessage::Update { version, .. } => {
+                self.introduce = false;
+                self.duty.answered();
+                effects.push(Effect::Remark(Remark::UpdateDeclined { version }));
+            }
+        }
+        self.ask_if_due(now, effects);
+    }
+
+    fn acknowledged(&mut self, job: JobUuid, now: Millis, effects: &mut Vec<Effect>) {
+        let Link::Up(talk) = &mut self.link else {
+            return;
+        };
+        if self.duty.job() != Some(job) {
+            return;
+        }
+        let Duty::Delivering { owed, sent_at, settled } = &mut self.duty else {
+            talk.unanswered = talk.unanswered.saturating_sub(1);
+            return;
+        };
+        if talk.unanswered > 0 && !*settled {
+            talk.unanswered -= 1;
+            return;
+        }
+        owed.pop_front();
+        talk.unanswered = 0;
+        *sent_at = None;
+        *settled = false;
+        let is_all = owed.is_empty();
+        effects.push(Effect::Forget(job));
+        if !is_all {
+            return self.deliver(now, effects);
+        }
+        self.duty = Duty::free(now);
+        if self.ending != Ending::No {
+            self.exit(Exit::Done, effects);
+        }
+    }
+
+    fn canceled(&mut self, effects: &mut Vec<Effect>) {
+        match &mut self.duty {
+            Duty::SettingUp { job } | Duty::Executing { job } => {
+                let job = *job;
+                self.duty = Duty::Stopping {
+                    job,
+                    cause: Cause::Canceled,
+                };
+                effects.push(Effect::StopWork);
+            }
+            Duty::Stopping { cause, .. } => *cause = Cause::Canceled,
+            Duty::Spooling { settled, .. } | Duty::Delivering { settled, .. } => *settled = true,
+            Duty::Free { .. } => {}
+        }
+    }
+
+    fn set_up(
+        &mut self,
+        result: Result<(), Delivery>,
+        now: Millis,
+        effects: &mut Vec<Effect>,
+    ) {
+        match (&self.duty, result) {
+            (Duty::SettingUp { job }, Ok(())) => {
+                self.duty = Duty::Executing { job: *job };
+                self.send_counted(Outgoing::Running, now, effects);
+                effects.push(Effect::Execute);
+            }
+            (Duty::SettingUp { .. }, Err(delivery)) => self.conclude(delivery, false, effects),
+            (Duty::Stopping { job, cause }, result) => {
+                let (delivery, settled) = (cause.report(*job), *cause == Cause::Canceled);
+                if result.is_ok() {
+                    effects.push(Effect::StopWork);
+                }
+                self.conclude(delivery, settled, effects);
+            }
+            _ => {}
+        }
+    }
+
+    fn executed(&mut self, delivery: Delivery, effects: &mut Vec<Effect>) {
+        match &self.duty {
+            Duty::Executing { .. } => self.conclude(delivery, false, effects),
+            Duty::Stopping { job, cause } => {
+                let (delivery, settled) = (cause.report(*job), *cause == Cause::Canceled);
+                self.conclude(delivery, settled, effects);
+            }
+            Duty::Free { .. }
+            | Duty::SettingUp { .. }
+            | Duty::Spooling { .. }
+            | Duty::Delivering { .. } => {}
+        }
+    }
+
+    fn conclude(&mut self, delivery: Delivery, settled: bool, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Spool(delivery.clone()));
+        self.duty = Duty::Spooling {
+            delivery,
+            retry_at: None,
+            settled,
+        };
+    }
+
+    fn spooled(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        if let Duty::Spooling { delivery, settled, .. } = &self.duty {
+            self.duty = Duty::Delivering {
+                owed: VecDeque::from([delivery.clone()]),
+                sent_at: None,
+                settled: *settled,
+            };
+            self.deliver(now, effects);
+        }
+    }
+
+    fn not_spooled(&mut self, now: Millis) {
+        if let Duty::Spooling { retry_at, .. } = &mut self.duty {
+            *retry_at = Some(now + SPOOL_INTERVAL);
+        }
+    }
+
+    fn tick(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
+        let now = moment.now;
+        if matches!(self.ending, Ending::Stopping { by } if now >= by) {
+            return self.exit(Exit::Undelivered, effects);
+        }
+        if let Duty::Spooling { delivery, retry_at, .. } = &mut self.duty
+            && retry_at.is_some_and(|at| now >= at)
+        {
+            *retry_at = None;
+            effects.push(Effect::Spool(delivery.clone()));
+        }
+        match &self.link {
+            Link::Down { attempts, retry_at } if now >= *retry_at => {
+                self.link = Link::Dialing {
+                    attempts: *attempts,
+                    since: now,
+                };
+                effects.push(Effect::Connect);
+            }
+            Link::Down { .. } => {}
+            link if link.deadline(&self.duty).is_some_and(|at| now >= at) => {
+                effects.extend([Effect::Remark(Remark::NoAnswer), Effect::Drop]);
+                self.disconnected(moment, effects);
+            }
+            Link::Dialing { .. } => {}
+            Link::Up(talk) => {
+                if self.duty.is_leased() && now >= talk.beat_at {
+                    self.send_counted(Outgoing::Heartbeat, now, effects);
+                }
+                self.ask_if_due(now, effects);
+            }
+        }
+    }
+
+    fn drain(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        if self.ending != Ending::No {
+            return;
+        }
+        self.ending = Ending::Draining;
+        if !matches!(self.duty, Duty::Free { .. }) {
+            return;
+        }
+        match &mut self.link {
+            // The server may be handing over a job at this moment: after an orderly close it is known
+            // whether it did, and such a job is still done.
+            Link::Up(talk) => {
+                talk.close_by = Some(now + CLOSE_PATIENCE);
+                effects.push(Effect::Close);
+            }
+            Link::Down { .. } | Link::Dialing { .. } => self.exit(Exit::Done, effects),
+        }
+    }
+
+    fn stop(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        if matches!(self.ending, Ending::Stopping { .. }) {
+            return;
+        }
+        self.ending = Ending::Stopping {
+            by: now + STOP_PATIENCE,
+        };
+        match &self.duty {
+            Duty::Free { .. } => self.exit(Exit::Done, effects),
+            Duty::SettingUp { job } | Duty::Executing { job } => {
+                self.duty = Duty::Stopping {
+                    job: *job,
+                    cause: Cause::Stopped,
+                };
+                effects.push(Effect::StopWork);
+            }
+            Duty::Stopping { .. } | Duty::Spooling { .. } | Duty::Delivering { .. } => {}
+        }
+    }
+
+    fn exit(&mut self, exit: Exit, effects: &mut Vec<Effect>) {
+        self.ending = Ending::Ended;
+        effects.push(Effect::Exit(exit));
+    }
+
+    /// When a job may be asked for.
+    fn ask_at(&self) -> Option<Millis> {
+        match (&self.link, &self.duty, &self.ending) {
+            (Link::Up(_), Duty::Free { asked_at: None, ask_at }, Ending::No) => Some(*ask_at),
+            _ => None,
+        }
+    }
+
+    fn ask_if_due(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        if self.ask_at().is_some_and(|at| now >= at) {
+            self.duty = Duty::Free {
+                asked_at: Some(now),
+                ask_at: now + READY_INTERVAL,
+            };
+            let introduce = self.introduce;
+            effects.push(Effect::Send(Outgoing::Ready { introduce }));
+        }
+    }
+
+    /// Sends a message that the server answers with an acknowledgement of the job.
+    fn send_counted(&mut self, message: Outgoing, now: Millis, effects: &mut Vec<Effect>) {
+        if let Link::Up(talk) = &mut self.link {
+            talk.sent_counted(now);
+            effects.push(Effect::Send(message));
+        }
+    }
+
+    fn deliver(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        if let (Link::Up(_), Duty::Delivering { owed, sent_at, .. }) = (&self.link, &mut self.duty)
+            && let Some(next) = owed.front()
+        {
+            *sent_at = Some(now);
+            effects.push(Effect::Send(Outgoing::Result(next.clone())));
+        }
+    }
+}
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

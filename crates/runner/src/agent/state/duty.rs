@@ -1,0 +1,122 @@
+//! What the agent has to do, whether there is a channel or not.
+
+use std::collections::VecDeque;
+
+use kiln_model::{JobUuid, Millis};
+
+use crate::Delivery;
+
+#[derive(Debug)]
+pub(super) enum Duty {
+    /// Nothing held, nothing owed.
+    Free {
+        /// When the open question was asked.
+        asked_at: Option<Millis>,
+        /// When it may be asked next.
+        ask_at: Millis,
+    },
+    SettingUp {
+        job: JobUuid,
+    },
+    Executing {
+        job: JobUuid,
+    },
+    /// The work is being stopped; its own report no longer counts.
+    Stopping {
+        job: JobUuid,
+        cause: Cause,
+    },
+    Spooling {
+        delivery: Delivery,
+        /// After a failed attempt.
+        retry_at: Option<Millis>,
+        settled: bool,
+    },
+    Delivering {
+        /// On disk, oldest first, never empty.
+        owed: VecDeque<Delivery>,
+        /// When the first was sent on this channel.
+        sent_at: Option<Millis>,
+        /// The server has canceled the job: any acknowledgement ends it.
+        settled: bool,
+    },
+}
+
+/// Why work is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// By the server.
+    Canceled,
+    /// By who runs this runner.
+    Stopped,
+}
+
+impl Cause {
+    pub(super) fn report(self, job: JobUuid) -> Delivery {
+        match self {
+            Self::Canceled => Delivery::canceled(job),
+            Self::Stopped => Delivery::failed(
+                job,
+                Vec::new(),
+                "the runner was stopped while it held this job; submit it again",
+                None,
+            ),
+        }
+    }
+}
+
+impl Duty {
+    pub(super) const fn free(now: Millis) -> Self {
+        Self::Free {
+            asked_at: None,
+            ask_at: now,
+        }
+    }
+
+    /// The job whose messages the server acknowledges now.
+    pub(super) fn job(&self) -> Option<JobUuid> {
+        match self {
+            Self::Free { .. } => None,
+            Self::SettingUp { job } | Self::Executing { job } | Self::Stopping { job, .. } => {
+                Some(*job)
+            }
+            Self::Spooling { delivery, .. } => Some(delivery.job()),
+            Self::Delivering { owed, .. } => owed.front().map(Delivery::job),
+        }
+    }
+
+    /// Whether heartbeats keep a lease.
+    pub(super) const fn is_leased(&self) -> bool {
+        matches!(self, Self::SettingUp { .. } | Self::Executing { .. })
+    }
+
+    /// The server has answered the open question, without a job.
+    pub(super) const fn answered(&mut self) {
+        if let Self::Free { asked_at, .. } = self {
+            *asked_at = None;
+        }
+    }
+
+    pub(super) fn channel_lost(&mut self, now: Millis) {
+        match self {
+            Self::Free { .. } => *self = Self::free(now),
+            Self::Delivering { sent_at, .. } => *sent_at = None,
+            Self::SettingUp { .. }
+            | Self::Executing { .. }
+            | Self::Stopping { .. }
+            | Self::Spooling { .. } => {}
+        }
+    }
+
+    /// When this duty by itself has something to do.
+    pub(super) const fn wake(&self) -> Option<Millis> {
+        match self {
+            Self::Spooling { retry_at, .. } => *retry_at,
+            Self::Free { .. }
+            | Self::SettingUp { .. }
+            | Self::Executing { .. }
+            | Self::Stopping { .. }
+            | Self::Delivering { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The job at hand, as tasks of their own: a panic or a block in one does not reach the agent.
+
+use std::future;
+use std::sync::Arc;
+
+use kiln_model::JobUuid;
+use kiln_model::v0::ClaimedJob;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::Event;
+use crate::executor::{Execution, Executor, Prepared, SetUpError};
+use crate::{Delivery, report};
+
+#[derive(Default)]
+pub(super) enum Work {
+    #[default]
+    None,
+    SettingUp {
+        job: JobUuid,
+        cancel: CancellationToken,
+        task: AbortOnDropHandle<Result<Box<dyn Prepared>, SetUpError>>,
+    },
+    Ready {
+        job: JobUuid,
+        cancel: CancellationToken,
+        prepared: Box<dyn Prepared>,
+    },
+    Executing {
+        job: JobUuid,
+        cancel: CancellationToken,
+        task: AbortOnDropHandle<Execution>,
+    },
+}
+
+impl Work {
+    pub(super) fn set_up(executor: &Arc<dyn Executor>, job: ClaimedJob) -> Self {
+        let cancel = CancellationToken::new();
+        Self::SettingUp {
+            job: job.uuid,
+            task: AbortOnDropHandle::new(tokio::spawn(executor.set_up(job, cancel.clone()))),
+            cancel,
+        }
+    }
+
+    /// Starts what is ready.
+    pub(super) fn execute(self) -> Self {
+        match self {
+            Self::Ready {
+                job,
+                cancel,
+                prepared,
+            } => Self::Executing {
+                job,
+                task: AbortOnDropHandle::new(tokio::spawn(prepared.execute(cancel.clone()))),
+                cancel,
+            },
+            other @ (Self::None | Self::SettingUp { .. } | Self::Executing { .. }) => other,
+        }
+    }
+
+    /// Stops what runs; its end is still told. What is only ready is given up.
+    pub(super) fn stop(self) -> Self {
+        match &self {
+            Self::SettingUp { cancel, .. } | Self::Executing { cancel, .. } => cancel.cancel(),
+            Self::Ready { .. } => return Self::None,
+            Self::None => {}
+        }
+        self
+    }
+
+    /// Waits for the end of what runs; for ever if nothing does.
+    pub(super) async fn next(&mut self) -> Event {
+        match self {
+            Self::None | Self::Ready { .. } => future::pending().await,
+            Self::SettingUp { job, cancel, task } => {
+                let (job, ended) = (*job, task.await);
+                let cancel = cancel.clone();
+                let (work, result) = match ended {
+                    Ok(Ok(prepared)) => {
+                        let ready = Self::Ready {
+                            job,
+                            cancel,
+                            prepared,
+                        };
+                        (ready, Ok(()))
+                    }
+                    Ok(Err(error)) => (Self::None, Err(report::of_set_up_error(job, &error))),
+                    Err(_) => (Self::None, Err(panicked(job, "set up"))),
+                };
+                *self = work;
+                Event::SetUp(result)
+            }
+            Self::Executing { job, task, .. } => {
+                let delivery = match task.await {
+                    Ok(execution) => report::of_execution(*job, execution),
+                    Err(_) => panicked(*job, "run"),
+                };
+                *self = Self::None;
+                Event::Executed(delivery)
+            }
+        }
+    }
+
+    /// Stops what runs and waits for its end, unreported.
+    pub(super) async fn abandon(self) {
+        match self.stop() {
+            Self::SettingUp { task, .. } => drop(task.await),
+            Self::Executing { task, .. } => drop(task.await),
+            Self::None | Self::Ready { .. } => {}
+        }
+    }
+}
+
+fn panicked(job: JobUuid, stage: &str) -> Delivery {
+    let error = format!("{stage}: the runner failed by a fault of its own; its log tells where");
+    Delivery::failed(job, Vec::new(), error, None)
+}

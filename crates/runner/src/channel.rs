@@ -1,0 +1,7 @@
+//! The one WebSocket between a runner and its server.
+
+mod connection;
+mod target;
+
+pub(crate) use connection::{Connection, Heard};
+pub(crate) use target::Target;

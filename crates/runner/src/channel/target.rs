@@ -1,0 +1,108 @@
+//! Where a runner's channel is, and what opens it.
+
+use reqwest::Url;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::handshake::client::Request;
+use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::http::header::AUTHORIZATION;
+
+use crate::AgentError;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    server: String,
+    request: Request,
+}
+
+impl Target {
+    pub(crate) fn new(server: &str, runner: &str, key: &str) -> Result<Self, AgentError> {
+        let url = channel_url(server, runner)?;
+        let mut request = url
+            .as_str()
+            .into_client_request()
+            .map_err(|_| AgentError::Address(server.to_owned()))?;
+        let mut key =
+            HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| AgentError::Key)?;
+        key.set_sensitive(true);
+        request.headers_mut().insert(AUTHORIZATION, key);
+        Ok(Self {
+            server: server.trim_end_matches('/').to_owned(),
+            request,
+        })
+    }
+
+    /// The server's address, for people.
+    pub(crate) fn server(&self) -> &str {
+        &self.server
+    }
+
+    pub(super) fn request(&self) -> Request {
+        self.request.clone()
+    }
+}
+
+fn channel_url(server: &str, runner: &str) -> Result<Url, AgentError> {
+    let refuse = || AgentError::Address(server.chars().take(200).collect());
+    let mut url = Url::parse(server).map_err(|_| refuse())?;
+    let scheme = match url.scheme() {
+        "http" => "ws",
+        "https" => "wss",
+        _ => return Err(refuse()),
+    };
+    let has_more = !url.username().is_empty()
+        || url.password().is_some()
+        || url.query().is_some()
+        || url.fragment().is_some();
+    if has_more || url.set_scheme(scheme).is_err() {
+        return Err(refuse());
+    }
+    // A URL drops such segments, and the request would go elsewhere.
+    if matches!(runner, "" | "." | "..") {
+        return Err(AgentError::Runner(runner.to_owned()));
+    }
+    url.path_segments_mut()
+        .map_err(|()| refuse())?
+        .pop_if_empty()
+        .extend(["v0", "runners", runner, "channel"]);
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_channel_is_below_the_servers_address() {
+        for (server, url) in [
+            ("http://127.0.0.1:6610", "ws://127.0.0.1:6610/v0/runners/rack-7/channel"),
+            ("https://host/kiln/", "wss://host/kiln/v0/runners/rack-7/channel"),
+        ] {
+            assert_eq!(channel_url(server, "rack-7").unwrap().as_str(), url);
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_servers_address_is_refused() {
+        for bad in ["", "host", "ws://host", "http://u:p@host", "http://host/?q", "file:///x"] {
+            assert!(matches!(channel_url(bad, "r"), Err(AgentError::Address(_))), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_runners_name_stays_one_segment() {
+        assert!(matches!(channel_url("http://host", ".."), Err(AgentError::Runner(_))));
+        let url = channel_url("http://host", "a/b?c").unwrap();
+        assert_eq!(url.as_str(), "ws://host/v0/runners/a%2Fb%3Fc/channel");
+    }
+
+    #[test]
+    fn the_key_is_not_shown_by_debug() {
+        let target = Target::new("http://host", "r", "bencher_runner_secret").unwrap();
+        assert!(!format!("{target:?}").contains("secret"));
+    }
+
+    #[test]
+    fn a_key_with_a_line_break_is_refused() {
+        assert!(matches!(Target::new("http://host", "r", "a\nb"), Err(AgentError::Key)));
+    }
+}

@@ -1,0 +1,55 @@
+//! What carries out a job, and what it tells about it.
+
+mod conditions;
+mod sandbox;
+
+use std::fmt;
+
+use futures_util::future::BoxFuture;
+use kiln_model::v0::ClaimedJob;
+use tokio_util::sync::CancellationToken;
+
+use crate::Output;
+
+pub use conditions::{
+    Conditions, IterationUsage, SealedLayer, StageTimes, Truncated,
+};
+pub use sandbox::{SandboxExecutor, SandboxExecutorConfig};
+
+/// Carries out jobs, one at a time.
+pub trait Executor: Send + Sync + fmt::Debug {
+    /// Does everything that comes before the command runs. Ends soon after a cancel.
+    fn set_up(
+        &self,
+        job: ClaimedJob,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<Box<dyn Prepared>, SetUpError>>;
+}
+
+/// A job that is ready to run.
+pub trait Prepared: Send {
+    /// Runs all iterations. Ends soon after a cancel; whatever the end, nothing of the job is left.
+    fn execute(self: Box<Self>, cancel: CancellationToken) -> BoxFuture<'static, Execution>;
+}
+
+/// Why a job could not be set up: the stage, the cause and what to do, in one text for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetUpError {
+    pub error: String,
+    pub conditions: Conditions,
+}
+
+/// How a job went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Execution {
+    pub verdict: Verdict,
+    pub output: Output,
+    pub conditions: Conditions,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Completed,
+    /// With the reason, for a person.
+    Failed(String),
+}

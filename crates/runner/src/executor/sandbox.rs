@@ -1,0 +1,301 @@
+//! Executes jobs in sandboxes: pull, unpack, prepare, then every iteration over a fresh writable layer.
+
+mod prepared;
+mod sink;
+mod stage;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use kiln_image::{
+    Cache, CacheError, Client, Command, Credentials, Guard, Layout, Overrides, Platform, Progress,
+    RegistryUrl, Repository, Version,
+};
+use kiln_model::v0::{Architecture, ClaimedJob, OperatingSystem, Spec};
+use kiln_model::{Clock, Millis};
+use kiln_sandbox::{Backend, ChamberSpec, Missing, Rootfs};
+use tokio_util::sync::CancellationToken;
+
+use super::{Conditions, Executor, Prepared, SetUpError};
+use prepared::PreparedJob;
+use stage::{Stage, StageError};
+
+/// Their outputs share one message; with more iterations nothing of each is left.
+const MAX_ITERATIONS: u32 = 1_000;
+
+/// What the sandboxes of this host are like.
+#[derive(Clone, Debug)]
+pub struct SandboxExecutorConfig {
+    /// For unpacked images.
+    pub cache_dir: PathBuf,
+    /// How much of images that are not in use is kept.
+    pub cache_bytes: u64,
+    /// What each of stdout and stderr may have; what a message cannot carry is cut off later.
+    pub stream_bytes: u64,
+    /// Processes and threads of one job.
+    pub processes: u32,
+    /// Whether jobs run on a host that cannot enforce one of their limits.
+    pub missing_limits: Missing,
+}
+
+impl SandboxExecutorConfig {
+    pub fn new(cache_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            cache_dir: cache_dir.into(),
+            cache_bytes: 20 << 30,
+            stream_bytes: 25 << 20,
+            processes: 4_096,
+            missing_limits: Missing::Refuse,
+        }
+    }
+}
+
+/// Executes jobs in the chambers of one back end.
+#[derive(Clone)]
+pub struct SandboxExecutor {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    config: SandboxExecutorConfig,
+    cache: Cache,
+    backend: Box<dyn Backend>,
+    http: reqwest::Client,
+    clock: Arc<dyn Clock>,
+}
+
+impl SandboxExecutor {
+    /// Opens the image cache. The HTTP client is for pulling; its owner has chosen its TLS provider and proxies.
+    pub fn open(
+        config: SandboxExecutorConfig,
+        backend: Box<dyn Backend>,
+        http: reqwest::Client,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, CacheError> {
+        let cache = Cache::open(&config.cache_dir, config.cache_bytes)?;
+        Ok(Self {
+            shared: Arc::new(Shared {
+                config,
+                cache,
+                backend,
+                http,
+                clock,
+            }),
+        })
+    }
+}
+
+impl fmt::Debug for SandboxExecutor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SandboxExecutor")
+            .field("config", &self.shared.config)
+            .field("backend", &self.shared.backend)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Executor for SandboxExecutor {
+    fn set_up(
+        &self,
+        job: ClaimedJob,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'static, Result<Box<dyn Prepared>, SetUpError>> {
+        let shared = Arc::clone(&self.shared);
+        Box::pin(async move {
+            let mut conditions = Conditions {
+                isolation: Some(shared.backend.name().to_owned()),
+                ..Conditions::default()
+            };
+            let result = tokio::select! {
+                result = shared.set_up(&job, &mut conditions) => result,
+                () = cancel.cancelled() => Err(StageError::canceled()),
+            };
+            match result {
+                Ok(parts) => Ok(Box::new(PreparedJob::new(parts, &job, conditions)) as Box<dyn Prepared>),
+                Err(error) => Err(SetUpError {
+                    error: error.to_string(),
+                    conditions,
+                }),
+            }
+        })
+    }
+}
+
+/// Everything an execution needs.
+struct Parts {
+    shared: Arc<Shared>,
+    /// Keeps the image in the cache.
+    image: Guard,
+    chamber: Box<dyn kiln_sandbox::Chamber>,
+    command: kiln_sandbox::Command,
+}
+
+impl Shared {
+    async fn set_up(
+        self: &Arc<Self>,
+        job: &ClaimedJob,
+        conditions: &mut Conditions,
+    ) -> Result<Parts, StageError> {
+        check(&job.spec, job.config.iter)?;
+        let image = self.image(job, conditions).await?;
+        conditions.image = Some(image.digest().clone());
+        let started = self.clock.monotonic();
+        let command = Command::resolve(image.config(), &overrides(job), image.path())
+            .map_err(|error| StageError::new(Stage::Command, &error))?;
+        let rootfs = Rootfs::directory(image.path());
+        let spec = self.chamber_spec(&job.spec);
+        let shared = Arc::clone(self);
+        let chamber = blocking(Stage::Prepare, move || {
+            shared
+                .backend
+                .prepare(&rootfs, &spec)
+                .map_err(|error| StageError::new(Stage::Prepare, &error))
+        })
+        .await?;
+        conditions.stages.prepare_ms = self.since(started);
+        Ok(Parts {
+            shared: Arc::clone(self),
+            image,
+            chamber,
+            command: sandbox_command(command, job),
+        })
+    }
+
+    /// The image's unpacked root, from the cache or the registry. The registry is asked in either case: having
+    /// an image here is no permission to use it.
+    async fn image(
+        self: &Arc<Self>,
+        job: &ClaimedJob,
+        conditions: &mut Conditions,
+    ) -> Result<Guard, StageError> {
+        let started = self.clock.monotonic();
+        let pull_error = |error: &dyn std::error::Error| StageError::new(Stage::Pull, error);
+        let registry: RegistryUrl = job.config.registry.parse().map_err(|error| pull_error(&error))?;
+        let project = job.config.project.to_string();
+        let repository: Repository = project.parse().map_err(|error| pull_error(&error))?;
+        let credentials = Credentials::Bearer(job.oci_token.clone());
+        let client = Client::new(self.http.clone(), registry, credentials);
+        let version = Version::Digest(job.config.digest.clone());
+        let platform = Platform::host();
+        let digest = client
+            .resolve(&repository, &version, &platform)
+            .await
+            .map_err(|error| pull_error(&error))?;
+        let shared = Arc::clone(self);
+        let cached = blocking(Stage::Unpack, move || {
+            shared
+                .cache
+                .get(&digest)
+                .map_err(|error| StageError::new(Stage::Unpack, &error))
+        })
+        .await?;
+        if let Some(image) = cached {
+            conditions.cached = true;
+            conditions.stages.pull_ms = self.since(started);
+            return Ok(image);
+        }
+        let staging = self
+            .cache
+            .stage()
+            .map_err(|error| StageError::new(Stage::Pull, &error))?;
+        let layout = Layout::create(staging.path()).map_err(|error| pull_error(&error))?;
+        let pulled = client
+            .pull(&repository, &version, &platform, &layout, &Progress::silent())
+            .await
+            .map_err(|error| pull_error(&error))?;
+        conditions.stages.pull_ms = self.since(started);
+        let started = self.clock.monotonic();
+        let shared = Arc::clone(self);
+        let image = blocking(Stage::Unpack, move || {
+            let image = shared
+                .cache
+                .rootfs(&pulled)
+                .map_err(|error| StageError::new(Stage::Unpack, &error));
+            drop(staging);
+            image
+        })
+        .await?;
+        conditions.stages.unpack_ms = self.since(started);
+        Ok(image)
+    }
+
+    fn chamber_spec(&self, spec: &Spec) -> ChamberSpec {
+        ChamberSpec {
+            cpus: spec.cpu,
+            memory_bytes: spec.memory,
+            disk_bytes: spec.disk,
+            network: spec.network,
+            processes: self.config.processes,
+            missing_limits: self.config.missing_limits,
+            ..ChamberSpec::default()
+        }
+    }
+
+    fn since(&self, started: Millis) -> u64 {
+        let span = self.clock.monotonic().since(started);
+        u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Refuses what this executor cannot give.
+fn check(spec: &Spec, iterations: Option<u32>) -> Result<(), StageError> {
+    let refuse = |reason: String| Err(StageError::refused(reason));
+    if let Some(sandbox) = &spec.sandbox {
+        return refuse(format!(
+            "spec {} asks for the sandbox {sandbox:?}, and this runner offers namespaces; link it to another spec",
+            spec.slug
+        ));
+    }
+    let architecture = match spec.architecture {
+        Architecture::X86_64 => "x86_64",
+        Architecture::Aarch64 => "aarch64",
+    };
+    if spec.os != OperatingSystem::Linux || architecture != std::env::consts::ARCH {
+        return refuse(format!(
+            "spec {} is for another kind of machine than this runner's Linux on {}; link it to another spec",
+            spec.slug,
+            std::env::consts::ARCH
+        ));
+    }
+    if iterations.is_some_and(|iterations| iterations > MAX_ITERATIONS) {
+        return refuse(format!("a job has at most {MAX_ITERATIONS} iterations; ask for fewer"));
+    }
+    Ok(())
+}
+
+fn overrides(job: &ClaimedJob) -> Overrides {
+    Overrides {
+        entrypoint: job.config.entrypoint.clone(),
+        cmd: job.config.cmd.clone(),
+        env: job.config.env.clone().unwrap_or_default(),
+        workdir: None,
+        user: None,
+    }
+}
+
+fn sandbox_command(command: Command, job: &ClaimedJob) -> kiln_sandbox::Command {
+    kiln_sandbox::Command {
+        args: command.argv,
+        env: command.env.into_iter().collect(),
+        cwd: command.workdir,
+        uid: command.identity.uid,
+        gid: command.identity.gid,
+        groups: command.identity.groups,
+        files: job.config.file_paths.clone().unwrap_or_default(),
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    stage: Stage,
+    act: impl FnOnce() -> Result<T, StageError> + Send + 'static,
+) -> Result<T, StageError> {
+    match tokio::task::spawn_blocking(act).await {
+        Ok(result) => result,
+        Err(panic) => Err(StageError::new(stage, &panic)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

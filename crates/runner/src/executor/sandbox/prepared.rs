@@ -1,0 +1,220 @@
+//! Running the iterations of a job that is set up.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use kiln_model::v0::{ClaimedJob, JobConfig};
+use kiln_sandbox::{
+    CancelToken, CollectedFile, Exit, FileLimit, FileOutcome, Limits, Outcome,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::sink::Sink;
+use super::stage::{Stage, StageError};
+use super::{Parts, blocking};
+use crate::executor::{Conditions, Execution, IterationUsage, Prepared, SealedLayer, Verdict};
+use crate::{Captured, Iteration, MAX_MESSAGE_BYTES, Output};
+
+/// As many as a job may ask for.
+const MAX_FILES: usize = 255;
+
+/// Between asking a command to end and forcing it.
+const GRACE: Duration = Duration::from_secs(5);
+
+pub(super) struct PreparedJob {
+    parts: Parts,
+    config: JobConfig,
+    conditions: Conditions,
+}
+
+impl PreparedJob {
+    pub(super) fn new(parts: Parts, job: &ClaimedJob, conditions: Conditions) -> Self {
+        Self {
+            parts,
+            config: job.config.clone(),
+            conditions,
+        }
+    }
+}
+
+impl Prepared for PreparedJob {
+    fn execute(self: Box<Self>, cancel: CancellationToken) -> BoxFuture<'static, Execution> {
+        Box::pin(async move {
+            let conditions = self.conditions.clone();
+            let canceler = match CancelToken::new() {
+                Ok(canceler) => canceler,
+                Err(error) => return failed(StageError::new(Stage::Run, &error), conditions),
+            };
+            let stop = canceler.clone();
+            let run = blocking(Stage::Run, move || Ok(self.run(&canceler)));
+            tokio::pin!(run);
+            let result = tokio::select! {
+                result = &mut run => result,
+                () = cancel.cancelled() => {
+                    stop.cancel();
+                    run.await
+                }
+            };
+            result.unwrap_or_else(|error| failed(error, conditions))
+        })
+    }
+}
+
+impl PreparedJob {
+    /// Runs on a thread of its own, which is the chamber's parent.
+    fn run(self, cancel: &CancelToken) -> Execution {
+        let Self {
+            mut parts,
+            config,
+            mut conditions,
+        } = self;
+        let started = parts.shared.clock.monotonic();
+        let mut output = Output::default();
+        let mut verdict = Verdict::Completed;
+        for number in 1..=config.iter.unwrap_or(1) {
+            let left = Duration::from_secs(u64::from(config.timeout))
+                .saturating_sub(parts.shared.clock.monotonic().since(started));
+            match run_once(&mut parts, left, cancel) {
+                Ok((exit, iteration)) => {
+                    conditions.iterations.push(IterationUsage::new(&exit));
+                    conditions.layers = layers(&exit);
+                    let judged = judge(number, &exit, &config);
+                    output.push(iteration);
+                    if let Some(failure) = judged {
+                        verdict = Verdict::Failed(failure);
+                        break;
+                    }
+                }
+                Err(error) => {
+                    verdict = Verdict::Failed(StageError::new(Stage::Run, &error).to_string());
+                    break;
+                }
+            }
+        }
+        conditions.stages.run_ms = parts.shared.since(started);
+        if let Err(error) = parts.chamber.destroy() {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "cannot take down a chamber"
+            );
+        }
+        drop(parts.image);
+        Execution {
+            verdict,
+            output,
+            conditions,
+        }
+    }
+}
+
+fn run_once(
+    parts: &mut Parts,
+    timeout: Duration,
+    cancel: &CancelToken,
+) -> Result<(Exit, Iteration), kiln_sandbox::Error> {
+    let limits = Limits {
+        timeout: Some(timeout),
+        grace: GRACE,
+        stdout_bytes: parts.shared.config.stream_bytes,
+        stderr_bytes: parts.shared.config.stream_bytes,
+        files: FileLimit {
+            bytes: MAX_MESSAGE_BYTES as u64,
+            count: MAX_FILES,
+        },
+        resources: Vec::new(),
+    };
+    let mut sink = Sink::default();
+    let mut exit = parts
+        .chamber
+        .run(&parts.command, &limits, &mut sink, cancel)?;
+    let (stdout, stderr) = sink.into_captured(exit.stdout, exit.stderr);
+    let files = (!parts.command.files.is_empty()).then(|| collected(&mut exit.files));
+    let iteration = Iteration {
+        exit_code: exit_code(exit.outcome),
+        stdout,
+        stderr,
+        files,
+    };
+    Ok((exit, iteration))
+}
+
+/// Takes the files' bytes out of the exit; which were missing stays there.
+fn collected(files: &mut [CollectedFile]) -> BTreeMap<String, Captured> {
+    let mut texts = BTreeMap::new();
+    for file in files {
+        let bytes = std::mem::take(&mut file.bytes);
+        let lost = match &file.outcome {
+            FileOutcome::Whole => 0,
+            FileOutcome::Truncated { size } => size.saturating_sub(bytes.len() as u64),
+            FileOutcome::Missing | FileOutcome::Refused { .. } => continue,
+        };
+        texts.insert(file.path.clone(), Captured::new(&bytes, lost));
+    }
+    texts
+}
+
+/// Why an iteration fails its job, if it does.
+fn judge(number: u32, exit: &Exit, config: &JobConfig) -> Option<String> {
+    let tolerant = config.allow_failure == Some(true);
+    let because = |what: String| Some(format!("run: iteration {number}: {what}"));
+    match exit.outcome {
+        Outcome::Canceled => return because("the command was stopped".to_owned()),
+        Outcome::TimedOut => {
+            return because(format!(
+                "the job ran into its timeout of {} seconds; its output until then is kept",
+                config.timeout
+            ));
+        }
+        Outcome::Exited(0) => {}
+        _ if tolerant => {}
+        Outcome::Exited(code) => return because(format!("the command exited with code {code}")),
+        Outcome::Signaled(signal) => {
+            return because(format!("the command was killed by signal {signal}"));
+        }
+        Outcome::OutOfMemory => {
+            return because(
+                "the command ran out of memory; use a spec with more of it".to_owned(),
+            );
+        }
+    }
+    let missing = exit.files.iter().find_map(|file| match &file.outcome {
+        FileOutcome::Missing => Some(format!("{} was not written", file.path)),
+        FileOutcome::Refused { reason } => Some(format!("{} is refused: {reason}", file.path)),
+        FileOutcome::Whole | FileOutcome::Truncated { .. } => None,
+    });
+    missing
+        .filter(|_| !tolerant)
+        .map(|what| format!("collect: iteration {number}: {what}"))
+}
+
+/// As shells put it: signals from 128 on.
+const fn exit_code(outcome: Outcome) -> i32 {
+    const SIGTERM: i32 = 15;
+    const SIGKILL: i32 = 9;
+    match outcome {
+        Outcome::Exited(code) => code,
+        Outcome::Signaled(signal) => 128 + signal,
+        Outcome::TimedOut | Outcome::Canceled => 128 + SIGTERM,
+        Outcome::OutOfMemory => 128 + SIGKILL,
+    }
+}
+
+fn layers(exit: &Exit) -> Vec<SealedLayer> {
+    let layers = exit.sealed.layers.iter();
+    layers
+        .map(|layer| SealedLayer {
+            name: layer.name.clone(),
+            applied: layer.applied,
+            detail: layer.detail.clone(),
+        })
+        .collect()
+}
+
+fn failed(error: StageError, conditions: Conditions) -> Execution {
+    Execution {
+        verdict: Verdict::Failed(error.to_string()),
+        output: Output::default(),
+        conditions,
+    }
+}

@@ -1,0 +1,72 @@
+//! Keeps the beginning of what a command writes: no more than a message could carry.
+
+use kiln_sandbox::{OutputSink, Stream, StreamEnd};
+
+use crate::{Captured, MAX_MESSAGE_BYTES};
+
+#[derive(Debug, Default)]
+pub(super) struct Sink {
+    stdout: Kept,
+    stderr: Kept,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    lost: u64,
+}
+
+impl Sink {
+    /// Stdout and stderr, with what the sandbox itself has dropped.
+    pub(super) fn into_captured(self, stdout: StreamEnd, stderr: StreamEnd) -> (Captured, Captured) {
+        (
+            self.stdout.into_captured(stdout.dropped),
+            self.stderr.into_captured(stderr.dropped),
+        )
+    }
+}
+
+impl OutputSink for Sink {
+    fn output(&mut self, stream: Stream, bytes: &[u8]) {
+        match stream {
+            Stream::Stdout => self.stdout.keep(bytes),
+            Stream::Stderr => self.stderr.keep(bytes),
+        }
+    }
+}
+
+impl Kept {
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = MAX_MESSAGE_BYTES - self.bytes.len();
+        let (kept, lost) = bytes.split_at(bytes.len().min(room));
+        self.bytes.extend_from_slice(kept);
+        self.lost += lost.len() as u64;
+    }
+
+    fn into_captured(self, dropped: u64) -> Captured {
+        Captured::new(&self.bytes, self.lost + dropped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_is_counted_and_not_kept() {
+        let mut sink = Sink::default();
+        let chunk = vec![b'x'; 1 << 20];
+        for _ in 0..10 {
+            sink.output(Stream::Stdout, &chunk);
+        }
+        sink.output(Stream::Stderr, b"ok");
+        assert_eq!(sink.stdout.bytes.len(), MAX_MESSAGE_BYTES);
+        let dropped = StreamEnd {
+            bytes: 10 << 20,
+            dropped: 5,
+        };
+        let (stdout, stderr) = sink.into_captured(dropped, StreamEnd::default());
+        assert_eq!(stdout, Captured::new(&vec![b'x'; 4 << 20], (6 << 20) + 5));
+        assert_eq!(stderr, "ok".into());
+    }
+}

@@ -1,0 +1,193 @@
+//! The runner's own disk: results until they are acknowledged, and which job is held.
+//!
+//! ```text
+//! <data>/lock             held while an agent runs here
+//! <data>/held             the job that is set up or executed, until its result is spooled
+//! <data>/spool/<job>      its checksum and its terminal message, until that is acknowledged
+//! <data>/spool/<job>.bad  what did not read back as written; kept for a person to look at
+//! ```
+//!
+//! Every file appears whole or not at all: written beside, synced, renamed, and the directory synced. A result
+//! is on disk before the held record goes, so that after a kill at any moment there is one, the other or both,
+//! never neither.
+
+mod record;
+
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use kiln_model::JobUuid;
+
+use crate::{AgentError, Delivery, MAX_MESSAGE_BYTES};
+
+const TEMPORARY: &str = ".tmp-";
+const BAD: &str = "bad";
+
+/// A message and its checksum; a longer file is not one of ours.
+const MAX_RECORD_BYTES: u64 = MAX_MESSAGE_BYTES as u64 + 256;
+
+#[derive(Debug)]
+pub(crate) struct Spool {
+    data: PathBuf,
+    results: PathBuf,
+    /// Released by its drop.
+    _lock: File,
+}
+
+impl Spool {
+    /// Takes a data directory into use, making it if needed.
+    pub(crate) fn open(data: &Path) -> Result<Self, AgentError> {
+        let results = data.join("spool");
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&results)
+            .map_err(failed("make", &results))?;
+        let path = data.join("lock");
+        let lock = File::create(&path).map_err(failed("open", &path))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(AgentError::InUse {
+                    path: data.to_owned(),
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(failed("lock", &path)(error)),
+        }
+        Ok(Self {
+            data: data.to_owned(),
+            results,
+            _lock: lock,
+        })
+    }
+
+    /// What an earlier process has left, oldest job first. A job it held without a result is reported as failed.
+    pub(crate) fn recover(&self) -> Result<Vec<Delivery>, AgentError> {
+        self.report_held()?;
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.results).map_err(failed("read", &self.results))? {
+            let entry = entry.map_err(failed("read", &self.results))?;
+            names.push(entry.file_name());
+        }
+        // Job ids sort by time.
+        names.sort_unstable();
+        let mut deliveries = Vec::new();
+        for name in names {
+            let path = self.results.join(&name);
+            let name = name.to_string_lossy();
+            if name.starts_with(TEMPORARY) {
+                fs::remove_file(&path).map_err(failed("remove", &path))?;
+            } else if let Ok(job) = name.parse() {
+                deliveries.extend(read_or_set_aside(&path, job)?);
+            }
+        }
+        Ok(deliveries)
+    }
+
+    /// Remembers that a job is held.
+    pub(crate) fn hold(&self, job: JobUuid) -> io::Result<()> {
+        write_whole(&self.held_path(), job.to_string().as_bytes())
+    }
+
+    /// Keeps a result until it is forgotten. Its job is then no longer held.
+    pub(crate) fn write(&self, delivery: &Delivery) -> io::Result<()> {
+        write_whole(
+            &self.result_path(delivery.job()),
+            &record::encode(delivery),
+        )?;
+        remove(&self.held_path())
+    }
+
+    /// Removes a result. One that is not there is removed already.
+    pub(crate) fn forget(&self, job: JobUuid) -> io::Result<()> {
+        remove(&self.result_path(job))
+    }
+
+    fn report_held(&self) -> Result<(), AgentError> {
+        let path = self.held_path();
+        let text = match fs::read(&path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed("read", &path)(error)),
+        };
+        let Ok(job) = text.parse() else {
+            tracing::error!(path = %path.display(), "the record of the held job is damaged and is dropped");
+            return remove(&path).map_err(failed("remove", &path));
+        };
+        if self.result_path(job).exists() {
+            return remove(&path).map_err(failed("remove", &path));
+        }
+        tracing::warn!(job.id = %job, "job {job} was held when the runner ended; it is reported as failed");
+        let delivery = Delivery::failed(
+            job,
+            Vec::new(),
+            "the runner was restarted while it held this job; submit it again",
+            None,
+        );
+        self.write(&delivery).map_err(failed("write in", &self.results))
+    }
+
+    fn held_path(&self) -> PathBuf {
+        self.data.join("held")
+    }
+
+    fn result_path(&self, job: JobUuid) -> PathBuf {
+        self.results.join(job.to_string())
+    }
+}
+
+fn read_or_set_aside(path: &Path, job: JobUuid) -> Result<Option<Delivery>, AgentError> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_RECORD_BYTES).read_to_end(&mut bytes))
+        .map_err(failed("read", path))?;
+    match record::decode(bytes, job) {
+        Ok(delivery) => Ok(Some(delivery)),
+        Err(error) => {
+            let aside = path.with_extension(BAD);
+            fs::rename(path, &aside).map_err(failed("rename", path))?;
+            tracing::error!(
+                job.id = %job,
+                error = &error as &dyn std::error::Error,
+                "the spooled result of job {job} is damaged and is not sent; it is kept as {}",
+                aside.display()
+            );
+            Ok(None)
+        }
+    }
+}
+
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .prefix(TEMPORARY)
+        .tempfile_in(directory)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    sync_directory(directory)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+fn failed<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> AgentError + 'a {
+    move |source| AgentError::DataDir {
+        action,
+        path: path.to_owned(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! The runner channel: one WebSocket for a runner's whole life.
+//!
+//! ```text
+//!          ready                job
+//! idle ───────────▶ polling ─────────▶ executing
+//!  ▲  ▲ no_job / a terminal word │         │
+//!  │  ╰──────────────────────────╯         │
+//!  ╰─── completed, failed, canceled, cancel ╯
+//! ```
+//!
+//! The channel decides nothing about a job: it turns words into calls of `control`, and what became of them into words.
+
+mod assign;
+mod registry;
+mod session;
+mod words;
+
+pub(crate) use registry::Channels;
+
+use axum::extract::ws::WebSocketUpgrade;
+use axum::extract::{Path, State};
+use axum::http::request::Parts;
+use axum::response::Response;
+use kiln_store::sql::runner;
+
+use crate::app::Shared;
+use crate::error::{ApiError, ApiResult};
+use crate::identity::bearer;
+use crate::key::{self, KeyKind};
+
+/// The largest message, as stock servers have it. Larger outputs are refused at the protocol level.
+pub(crate) const MAX_MESSAGE: usize = 4 * 1024 * 1024;
+/// Small, because there may be ten thousand idle channels.
+const BUFFER: usize = 4 * 1024;
+
+/// `GET /v0/runners/{runner}/channel`.
+pub(crate) async fn open_channel(
+    State(app): State<Shared>,
+    Path(reference): Path<String>,
+    parts: Parts,
+    upgrade: WebSocketUpgrade,
+) -> ApiResult<Response> {
+    let credential = bearer(&parts)
+        .filter(|credential| credential.starts_with(KeyKind::Runner.prefix()))
+        .ok_or_else(ApiError::unauthorized)?;
+    let hash = key::hash(credential);
+    let found = app
+        .store
+        .reader
+        .read(move |query| runner::authenticate(query, &reference, &hash))
+        .await?
+        .ok_or_else(ApiError::unauthorized)?;
+    Ok(upgrade
+        .max_message_size(MAX_MESSAGE)
+        .max_frame_size(MAX_MESSAGE)
+        .read_buffer_size(BUFFER)
+        .write_buffer_size(0)
+        .on_upgrade(move |socket| session::run(app, found, socket)))
+}

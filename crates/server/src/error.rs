@@ -1,0 +1,105 @@
+//! Errors of the bench door, in the shape stock clients read.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use kiln_control::Denied;
+use kiln_model::v0::ErrorBody;
+use kiln_store::{DatabaseErrorKind, Error as StoreError};
+
+/// A refused request. The request id is added on the way out, where it is known.
+#[derive(Debug)]
+pub(crate) struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+}
+
+pub(crate) type ApiResult<T> = Result<T, ApiError>;
+
+impl ApiError {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into() }
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid", message)
+    }
+
+    /// Also for what the caller may not see: both look alike.
+    pub(crate) fn not_found(what: &str) -> Self {
+        Self::new(
+            StatusCode::NOT_FOUND,
+            "not_found",
+            format!("there is no such {what}, or it is not visible with these credentials"),
+        )
+    }
+
+    pub(crate) fn unauthorized() -> Self {
+        Self::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthorized",
+            "a valid key is needed: send `Authorization: Bearer <key>`",
+        )
+    }
+}
+
+impl From<Denied> for ApiError {
+    fn from(denied: Denied) -> Self {
+        match denied {
+            Denied::NotFound(what) => Self::not_found(what),
+            Denied::Invalid(message) => Self::bad_request(message),
+            Denied::Store(error) => Self::from(error),
+            Denied::Kernel(status) => internal(&status),
+            Denied::Taken(_) | Denied::Ended(_) | Denied::QueueClosed | Denied::RetriesSpent(_)
+            | Denied::Illegal { .. } | Denied::Raced => {
+                Self::new(StatusCode::CONFLICT, "conflict", denied.to_string())
+            }
+            Denied::NotHolder => Self::new(StatusCode::CONFLICT, "not_holder", denied.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match &error {
+            StoreError::Database { kind: DatabaseErrorKind::Full, .. } => Self::new(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "storage_full",
+                "the server's disk is full: nothing was stored; free some space and send it again",
+            ),
+            StoreError::Closed => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "closing",
+                "the server is shutting down: send it again in a moment",
+            ),
+            StoreError::Database { .. }
+            | StoreError::Corrupt { .. }
+            | StoreError::Refused(_)
+            | StoreError::Object { .. }
+            | StoreError::Unresolved { .. }
+            | StoreError::Panicked { .. } => internal(&error),
+        }
+    }
+}
+
+/// What went wrong is for the log, not for the caller.
+fn internal(error: &dyn std::fmt::Display) -> ApiError {
+    tracing::error!(%error, "a request failed");
+    ApiError::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "internal",
+        "the server failed to answer; its log says why",
+    )
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let body = ErrorBody {
+            request_id: String::new(),
+            error_code: Some(self.code.to_owned()),
+            message: self.message,
+        };
+        (self.status, Json(body)).into_response()
+    }
+}

@@ -1,0 +1,184 @@
+//! A running server: opened, listening, and closed again in order.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::{Router, ServiceExt as _, middleware};
+use kiln_control::bench::BenchSettings;
+use kiln_control::{Denied, Heartbeats};
+use kiln_model::{Clock, Entropy};
+use kiln_registry::Registry;
+use kiln_store::{Store, StoreConfig};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tower::util::MapRequestLayer;
+use tower::Layer as _;
+
+use crate::app::{App, Shared};
+use crate::channel::Channels;
+use crate::layers::{self, RequestIds};
+use crate::token::Tokens;
+use crate::worker::{self, KernelWorker};
+use crate::{first_start, v0, v2};
+
+/// What a server needs to be told.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    pub listen: SocketAddr,
+    /// What clients and runners are told to call; the bound address when there is nothing better.
+    pub public_url: Option<String>,
+    pub store: StoreConfig,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: SocketAddr, source: std::io::Error },
+    #[error(transparent)]
+    Store(#[from] kiln_store::Error),
+    #[error("the store is not as it should be: {0}")]
+    Contents(#[from] Denied),
+    #[error("the kernel does not start: {0}")]
+    Kernel(#[from] kiln_kernel::Status),
+}
+
+/// A server that listens. Dropping it does not stop it; [`Server::stop`] does.
+pub struct Server {
+    app: Shared,
+    address: SocketAddr,
+    admin_key: Option<String>,
+    kernel: KernelWorker,
+    stop: CancellationToken,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Opens the store, recovers what there is, and listens.
+    pub async fn start(
+        config: ServerConfig,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Result<Self, StartError> {
+        let listener = TcpListener::bind(config.listen)
+            .await
+            .map_err(|source| StartError::Listen { address: config.listen, source })?;
+        let address = listener
+            .local_addr()
+            .map_err(|source| StartError::Listen { address: config.listen, source })?;
+        let public_url = config.public_url.unwrap_or_else(|| format!("http://{address}"));
+        let opening = (config.store, Arc::clone(&clock), Arc::clone(&entropy));
+        let (store, secret, admin_key) = blocking(move || open(&opening.0, &*opening.1, &*opening.2)).await?;
+        store.announce(&public_url)?;
+        let app = Arc::new(App {
+            registry: Registry::new(store.clone()),
+            tokens: Tokens::new(secret, public_url.clone()),
+            bench: BenchSettings::new(public_url.clone()),
+            heartbeats: Heartbeats::default(),
+            channels: Channels::default(),
+            clock,
+            entropy,
+            public_url,
+            store,
+        });
+        let opened = app.store.clone();
+        let handle = tokio::runtime::Handle::current();
+        let mut owner = [0; 8];
+        app.entropy.fill(&mut owner);
+        let owner = u64::from_le_bytes(owner);
+        let kernel = blocking(move || worker::start_kernel(&opened, owner, handle)).await?;
+        let stop = CancellationToken::new();
+        let tasks = vec![
+            tokio::spawn(worker::pulse(Arc::clone(&app), stop.clone())),
+            tokio::spawn(serve(listener, routes(&app), stop.clone())),
+        ];
+        Ok(Self { app, address, admin_key, kernel, stop, tasks })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub fn public_url(&self) -> &str {
+        &self.app.public_url
+    }
+
+    /// The administrator's key, if this start made one. It is shown once.
+    pub fn admin_key(&self) -> Option<&str> {
+        self.admin_key.as_deref()
+    }
+
+    /// Waits until the store can no longer be trusted to keep what it acknowledges; the process is to exit then.
+    pub async fn fatal(&self) -> String {
+        self.app.store.ledger.fatal().stopped().await.to_string()
+    }
+
+    /// Takes no new work, tells every runner, finishes what was begun, and closes the store.
+    pub async fn stop(self) {
+        self.app.channels.shutdown().cancel();
+        self.stop.cancel();
+        for task in self.tasks {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "a task of the server did not end well");
+            }
+        }
+        let (kernel, store) = (self.kernel, self.app.store.clone());
+        blocking(move || {
+            kernel.shutdown();
+            store.close();
+        })
+        .await;
+    }
+}
+
+
+fn open(
+    config: &StoreConfig,
+    clock: &dyn Clock,
+    entropy: &dyn Entropy,
+) -> Result<(Store, Vec<u8>, Option<String>), StartError> {
+    let store = Store::open(config)?;
+    let secret = first_start::secret(&store, entropy)?;
+    let admin_key = first_start::admin(&store, clock, entropy)?;
+    Ok((store, secret, admin_key))
+}
+
+fn routes(app: &Shared) -> Router {
+    let ids = RequestIds { clock: Arc::clone(&app.clock), entropy: Arc::clone(&app.entropy) };
+    Router::new()
+        .merge(v0::routes())
+        .merge(v2::routes())
+        .layer(middleware::from_fn_with_state(ids, layers::stamp))
+        .with_state(Arc::clone(app))
+}
+
+async fn serve(listener: TcpListener, routes: Router, stop: CancellationToken) {
+    // The path must be mended before the router looks at it, so this layer goes around the router.
+    let service = MapRequestLayer::new(layers::one_slash).layer(routes);
+    let service = service.into_make_service_with_connect_info::<SocketAddr>();
+    let served = axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned()).await;
+    if let Err(error) = served {
+        tracing::error!(%error, "the listener failed");
+    }
+}
+
+/// Runs what blocks on a thread that may.
+async fn blocking<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(body).await.expect("it does not panic, and nobody cancels it")
+}
+
+/// Makes another key for the administrator of a store that no server has open.
+pub fn make_admin_key(
+    store: &Store,
+    clock: &dyn Clock,
+    entropy: &dyn Entropy,
+) -> Result<String, StartError> {
+    Ok(first_start::another_admin_key(store, clock, entropy)?)
+}

@@ -1,0 +1,153 @@
+//! Short-lived tokens that the server signs and only the server reads: JSON Web Tokens, HS256 and nothing else.
+//!
+//! The header is a constant that must match to the byte, so there is no algorithm to be confused about.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use kiln_model::Millis;
+use serde::{Deserialize, Serialize};
+use sha2::Sha256;
+
+/// `{"alg":"HS256","typ":"JWT"}`.
+const HEADER: &str = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9";
+/// No token of ours is longer; a longer one is not even hashed.
+const MAX_LENGTH: usize = 8 * 1024;
+
+/// What a token says. Times are seconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Claims {
+    pub(crate) aud: Audience,
+    pub(crate) exp: i64,
+    pub(crate) iat: i64,
+    pub(crate) iss: String,
+    pub(crate) sub: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) oci: Option<OciScope>,
+}
+
+/// Who may accept the token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Audience {
+    /// A person or project, at the registry.
+    OciAuth,
+    /// A runner, at the registry, for one job's project.
+    OciRunner,
+}
+
+/// What the bearer may do at the registry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OciScope {
+    /// The repository, exactly as it stands in the URL; none opens only `/v2/`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) repository: Option<String>,
+    pub(crate) actions: Vec<Action>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Action {
+    Pull,
+    Push,
+}
+
+/// Signs and checks tokens with one secret.
+#[derive(Clone)]
+pub(crate) struct Tokens {
+    secret: Vec<u8>,
+    issuer: String,
+}
+
+impl std::fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tokens").field("issuer", &self.issuer).finish_non_exhaustive()
+    }
+}
+
+impl Tokens {
+    pub(crate) const fn new(secret: Vec<u8>, issuer: String) -> Self {
+        Self { secret, issuer }
+    }
+
+    pub(crate) fn sign(
+        &self,
+        audience: Audience,
+        subject: String,
+        oci: Option<OciScope>,
+        wall: Millis,
+        seconds: i64,
+    ) -> String {
+        let iat = wall.as_secs();
+        let claims =
+            Claims { aud: audience, exp: iat + seconds, iat, iss: self.issuer.clone(), sub: subject, oci };
+        let body = serde_json::to_vec(&claims).expect("claims are plain data");
+        let signed = format!("{HEADER}.{}", URL_SAFE_NO_PAD.encode(body));
+        let signature = URL_SAFE_NO_PAD.encode(self.mac(&signed).finalize().into_bytes());
+        format!("{signed}.{signature}")
+    }
+
+    /// The claims of a token that is ours, unchanged and not expired. Why one is refused is nobody's business.
+    pub(crate) fn check(&self, token: &str, wall: Millis) -> Option<Claims> {
+        if token.len() > MAX_LENGTH {
+            return None;
+        }
+        let (signed, signature) = token.rsplit_once('.')?;
+        let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
+        self.mac(signed).verify_slice(&signature).ok()?;
+        let body = signed.strip_prefix(HEADER)?.strip_prefix('.')?;
+        let claims: Claims = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(body).ok()?).ok()?;
+        (claims.iss == self.issuer && wall.as_secs() < claims.exp).then_some(claims)
+    }
+
+    fn mac(&self, signed: &str) -> Hmac<Sha256> {
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(&self.secret).expect("HMAC takes keys of any length");
+        mac.update(signed.as_bytes());
+        mac
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Millis = Millis(1_700_000_000_000);
+
+    fn tokens() -> Tokens {
+        Tokens::new(b"secret".to_vec(), "http://localhost".to_owned())
+    }
+
+    fn signed() -> String {
+        let scope = OciScope { repository: Some("p".to_owned()), actions: vec![Action::Pull] };
+        tokens().sign(Audience::OciRunner, "runner".to_owned(), Some(scope), NOW, 600)
+    }
+
+    #[test]
+    fn a_token_is_good_until_it_expires() {
+        let token = signed();
+        let claims = tokens().check(&token, NOW).unwrap();
+        assert_eq!(claims.aud, Audience::OciRunner);
+        assert!(tokens().check(&token, NOW + std::time::Duration::from_secs(599)).is_some());
+        assert!(tokens().check(&token, NOW + std::time::Duration::from_secs(600)).is_none());
+    }
+
+    #[test]
+    fn another_secret_issuer_algorithm_or_body_is_refused() {
+        let token = signed();
+        assert!(Tokens::new(b"other".to_vec(), "http://localhost".to_owned()).check(&token, NOW).is_none());
+        assert!(Tokens::new(b"secret".to_vec(), "http://else".to_owned()).check(&token, NOW).is_none());
+        let (_, rest) = token.split_once('.').unwrap();
+        let none = URL_SAFE_NO_PAD.encode(r#"{"alg":"none","typ":"JWT"}"#);
+        assert!(tokens().check(&format!("{none}.{rest}"), NOW).is_none());
+        let (body, _) = rest.split_once('.').unwrap();
+        assert!(tokens().check(&format!("{none}.{body}."), NOW).is_none());
+        for at in 0..token.len() {
+            let mut bytes = token.clone().into_bytes();
+            bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+            let changed = String::from_utf8(bytes).unwrap();
+            // The last character of base 64 may carry unused bits; the decoder refuses those that are set.
+            assert!(tokens().check(&changed, NOW).is_none(), "byte {at}");
+        }
+    }
+}

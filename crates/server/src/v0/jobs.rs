@@ -1,0 +1,162 @@
+//! Jobs of a project.
+
+use axum::Json;
+use axum::extract::{Path, Query as UrlQuery, State};
+use kiln_control::{Denied, jobs};
+use kiln_model::v0::{DateTime, Job, JobEvent, JobOutput};
+use kiln_model::JobUuid;
+use kiln_store::sql::{job, job_event, job_output, project, runner, spec};
+use kiln_store::{ObjectKey, Query, Tx};
+use serde::Deserialize;
+
+use crate::app::{App, Shared};
+use crate::error::{ApiError, ApiResult};
+use crate::identity::User;
+use crate::view;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Paging {
+    #[serde(default = "default_per_page")]
+    per_page: u8,
+    /// 0 and 1 are both the first.
+    #[serde(default)]
+    page: u32,
+}
+
+const fn default_per_page() -> u8 {
+    8
+}
+
+pub(super) async fn list_jobs(
+    State(app): State<Shared>,
+    _: User,
+    Path(project_ref): Path<String>,
+    UrlQuery(paging): UrlQuery<Paging>,
+) -> ApiResult<Json<Vec<Job>>> {
+    let limit = i64::from(paging.per_page);
+    let offset = limit * i64::from(paging.page.saturating_sub(1));
+    let read = move |query: &mut dyn Query| {
+        let project = project::find_by_ref(query, &project_ref)?.ok_or(Denied::NotFound("project"))?;
+        let found = job::of_project(query, project.id, limit, offset)?;
+        found.iter().map(|job| show(query, job)).collect::<Result<Vec<_>, Denied>>()
+    };
+    Ok(Json(app.store.reader.read(read).await?))
+}
+
+pub(super) async fn get_job(
+    State(app): State<Shared>,
+    _: User,
+    Path((project_ref, uuid)): Path<(String, JobUuid)>,
+) -> ApiResult<Json<Job>> {
+    let read = move |query: &mut dyn Query| {
+        let found = find(query, &project_ref, uuid)?;
+        let output = job_output::find(query, found.id, found.life.epoch)?;
+        Ok::<_, Denied>((show(query, &found)?, found.life.status.is_ended().then_some(output).flatten()))
+    };
+    let (mut shown, output) = app.store.reader.read(read).await?;
+    if let Some(output) = output {
+        shown.output = Some(load(&app, output).await?);
+    }
+    Ok(Json(shown))
+}
+
+pub(super) async fn cancel_job(
+    State(app): State<Shared>,
+    User(account): User,
+    Path((project_ref, uuid)): Path<(String, JobUuid)>,
+) -> ApiResult<Json<Job>> {
+    let actor = format!("user:{}", account.uuid);
+    let cancel = move |tx: &mut dyn Tx| {
+        let found = find(tx, &project_ref, uuid)?;
+        jobs::cancel(tx, found.id, &actor)?;
+        let now = job::find(tx, found.id)?.ok_or(Denied::NotFound("job"))?;
+        show(tx, &now)
+    };
+    Ok(Json(app.store.ledger.submit(cancel).await?))
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct After {
+    /// The number of the last event the caller has seen.
+    #[serde(default)]
+    after: i64,
+}
+
+/// No output that came through a channel is longer.
+const MAX_OUTPUT: u64 = 64 << 20;
+/// More at once would be a download, not a timeline.
+const MAX_EVENTS: i64 = 1_000;
+
+pub(super) async fn list_events(
+    State(app): State<Shared>,
+    _: User,
+    Path((project_ref, uuid)): Path<(String, JobUuid)>,
+    UrlQuery(after): UrlQuery<After>,
+) -> ApiResult<Json<Vec<JobEvent>>> {
+    let read = move |query: &mut dyn Query| {
+        let found = find(query, &project_ref, uuid)?;
+        let events = job_event::after(query, found.id, after.after, MAX_EVENTS)?;
+        Ok::<_, Denied>(events.into_iter().map(event).collect::<Vec<_>>())
+    };
+    Ok(Json(app.store.reader.read(read).await?))
+}
+
+fn event(row: job_event::JobEvent) -> JobEvent {
+    JobEvent {
+        number: row.number,
+        event: row.what,
+        from: row.from,
+        to: row.to,
+        epoch: row.epoch,
+        actor: row.actor,
+        detail: row.detail,
+        at: DateTime(row.at),
+    }
+}
+
+fn find<Q: Query + ?Sized>(query: &mut Q, project_ref: &str, uuid: JobUuid) -> Result<job::Job, Denied> {
+    let project = project::find_by_ref(query, project_ref)?.ok_or(Denied::NotFound("project"))?;
+    job::find_public(query, &uuid.to_string())?
+        .filter(|job| job.ask.project == Some(project.id))
+        .ok_or(Denied::NotFound("job"))
+}
+
+/// A job as clients see it, without its output.
+fn show<Q: Query + ?Sized>(query: &mut Q, found: &job::Job) -> Result<Job, Denied> {
+    let spec = found.ask.spec.ok_or(Denied::NotFound("spec"))?;
+    let spec = spec::find(query, spec)?.ok_or(Denied::NotFound("spec"))?;
+    let runner = match found.life.runner {
+        Some(id) => runner::find(query, id)?.map(|runner| runner.uuid),
+        None => None,
+    };
+    Ok(Job {
+        uuid: view::job_uuid(found)?,
+        status: found.life.status,
+        spec: view::spec(&spec),
+        config: None,
+        runner,
+        claimed: found.life.claimed.map(DateTime),
+        started: found.life.started.map(DateTime),
+        completed: found.life.ended.map(DateTime),
+        created: DateTime(found.ask.created),
+        modified: DateTime(found.life.modified),
+        output: None,
+    })
+}
+
+async fn load(app: &App, output: job_output::JobOutput) -> ApiResult<JobOutput> {
+    let bytes = match (output.body, output.object_key) {
+        (Some(body), _) => body,
+        (None, Some(key)) => {
+            let key = ObjectKey::parse(&key).map_err(|error| corrupt(&error))?;
+            let reader = app.store.objects.read_named(&key, &output.digest).await?;
+            reader.collect(MAX_OUTPUT).await?.to_vec()
+        }
+        (None, None) => return Err(ApiError::not_found("output")),
+    };
+    serde_json::from_slice(&bytes).map_err(|error| corrupt(&error))
+}
+
+fn corrupt(error: &dyn std::error::Error) -> ApiError {
+    ApiError::from(kiln_store::Error::Corrupt { what: format!("a job's output: {error}") })
+}

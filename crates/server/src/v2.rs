@@ -1,0 +1,41 @@
+//! The registry's door: OCI distribution, and the token endpoint its clients are sent to.
+
+mod access;
+mod blobs;
+mod dispatch;
+mod error;
+mod listings;
+mod manifests;
+mod parameters;
+mod projects;
+mod range;
+mod token;
+mod uploads;
+
+#[cfg(test)]
+mod tests;
+
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::Response;
+use axum::routing::{any, get};
+use axum::{Router, middleware};
+
+use crate::app::Shared;
+
+const API_VERSION: HeaderName = HeaderName::from_static("docker-distribution-api-version");
+const CONTENT_DIGEST: HeaderName = HeaderName::from_static("docker-content-digest");
+
+pub(crate) fn routes() -> Router<Shared> {
+    Router::new()
+        .route("/v2", get(dispatch::ping))
+        .route("/v2/", get(dispatch::ping))
+        .route("/v2/{*path}", any(dispatch::dispatch))
+        .layer(middleware::map_response(name_version))
+        .route("/v0/auth/oci/token", get(token::get_token).post(token::post_token))
+}
+
+/// Old clients look for it to tell a registry from another server.
+async fn name_version(mut response: Response) -> Response {
+    response.headers_mut().insert(API_VERSION, HeaderValue::from_static("registry/2.0"));
+    response
+}

@@ -1,0 +1,140 @@
+//! Who may do what at the registry.
+
+use axum::http::header::{AUTHORIZATION, HeaderMap};
+use kiln_registry::Name;
+
+use super::error::{OciError, OciResult};
+use crate::app::{App, Shared};
+use crate::identity;
+use crate::key::KeyKind;
+use crate::token::{Action, Audience, Claims};
+
+/// Who asks, as far as it matters for what they may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Caller {
+    /// Holds a key of a person, whose rights are not bound to one repository.
+    KeyHolder,
+    /// Holds a token for one repository.
+    TokenHolder,
+    /// Pulls what one job needs.
+    Runner,
+}
+
+/// Checks that the bearer may act on the repository.
+pub(super) async fn authorize(
+    app: &Shared,
+    headers: &HeaderMap,
+    name: &Name,
+    action: Action,
+) -> OciResult<Caller> {
+    let refused = || OciError::unauthorized(&challenge(app, Some((name.as_str(), action))));
+    let credential = bearer(headers).ok_or_else(refused)?;
+    if credential.starts_with(KeyKind::User.prefix()) {
+        let account = identity::account_of(app, credential).await?;
+        return account.map(|_| Caller::KeyHolder).ok_or_else(refused);
+    }
+    let claims = app.tokens.check(credential, app.wall()).ok_or_else(refused)?;
+    allowed(&claims, name, action).ok_or_else(refused)
+}
+
+/// Checks that the bearer is a person at all.
+pub(super) async fn authenticate(app: &Shared, headers: &HeaderMap) -> OciResult<()> {
+    let refused = || OciError::unauthorized(&challenge(app, None));
+    let credential = bearer(headers).ok_or_else(refused)?;
+    if credential.starts_with(KeyKind::User.prefix()) {
+        let account = identity::account_of(app, credential).await?;
+        return account.map(|_| ()).ok_or_else(refused);
+    }
+    let claims = app.tokens.check(credential, app.wall()).ok_or_else(refused)?;
+    if claims.aud == Audience::OciAuth { Ok(()) } else { Err(refused()) }
+}
+
+/// Where to get a token, and for what.
+pub(super) fn challenge(app: &App, scope: Option<(&str, Action)>) -> String {
+    let realm = format!("{}/v0/auth/oci/token", app.public_url.trim_end_matches('/'));
+    let service = service(&app.public_url);
+    match scope {
+        None => format!(r#"Bearer realm="{realm}",service="{service}""#),
+        Some((name, action)) => {
+            let actions = match action {
+                Action::Pull => "pull",
+                // A push looks first what is there already.
+                Action::Push => "pull,push",
+            };
+            format!(r#"Bearer realm="{realm}",service="{service}",scope="repository:{name}:{actions}""#)
+        }
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn allowed(claims: &Claims, name: &Name, action: Action) -> Option<Caller> {
+    let scope = claims.oci.as_ref()?;
+    // To the letter: a token for a slug does not open the same project by its UUID, nor a path below it.
+    if scope.repository.as_deref() != Some(name.as_str()) || !scope.actions.contains(&action) {
+        return None;
+    }
+    match (claims.aud, action) {
+        (Audience::OciAuth, _) => Some(Caller::TokenHolder),
+        (Audience::OciRunner, Action::Pull) => Some(Caller::Runner),
+        (Audience::OciRunner, Action::Push) => None,
+    }
+}
+
+/// The host a client is talking to, by the name it was told.
+fn service(public_url: &str) -> &str {
+    let rest = public_url.split_once("://").map_or(public_url, |(_, rest)| rest);
+    let authority = rest.split('/').next().unwrap_or(rest);
+    // Without the port, but an IPv6 address has colons of its own.
+    match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host,
+        _ => authority,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::token::OciScope;
+
+    fn claims(aud: Audience, repository: &str, actions: Vec<Action>) -> Claims {
+        let oci = Some(OciScope { repository: Some(repository.to_owned()), actions });
+        Claims { aud, exp: 0, iat: 0, iss: String::new(), sub: String::new(), oci }
+    }
+
+    fn check(claims: &Claims, name: &str, action: Action, expected: Option<Caller>) {
+        assert_eq!(allowed(claims, &name.parse().unwrap(), action), expected, "{name} {action:?}");
+    }
+
+    #[test]
+    fn a_token_opens_the_repository_it_names_and_no_other() {
+        let token = claims(Audience::OciAuth, "p/a", vec![Action::Pull]);
+        check(&token, "p/a", Action::Pull, Some(Caller::TokenHolder));
+        check(&token, "p/a", Action::Push, None);
+        for other in ["p", "p/a/b", "p/b", "q/a"] {
+            check(&token, other, Action::Pull, None);
+        }
+    }
+
+    #[test]
+    fn a_runners_token_never_pushes() {
+        let token = claims(Audience::OciRunner, "p", vec![Action::Pull, Action::Push]);
+        check(&token, "p", Action::Pull, Some(Caller::Runner));
+        check(&token, "p", Action::Push, None);
+    }
+
+    #[test]
+    fn the_service_is_the_host_alone() {
+        for (url, host) in [
+            ("http://127.0.0.1:6610", "127.0.0.1"),
+            ("https://kiln.example/base/", "kiln.example"),
+            ("http://[::1]:80", "[::1]"),
+            ("http://[::1]", "[::1]"),
+        ] {
+            assert_eq!(service(url), host);
+        }
+    }
+}

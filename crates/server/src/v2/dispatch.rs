@@ -1,0 +1,90 @@
+//! From a path and a method to the handler, past the guard.
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use kiln_registry::{Code, Misroute, Name, Route, Target};
+use serde_json::json;
+
+use super::access::{self, Caller};
+use super::error::{OciError, OciResult};
+use super::parameters::Parameters;
+use super::{blobs, listings, manifests, uploads};
+use crate::app::Shared;
+use crate::token::Action;
+
+/// A request that was let through, without its body.
+pub(super) struct Call {
+    pub(super) app: Shared,
+    pub(super) caller: Caller,
+    pub(super) name: Name,
+    pub(super) parts: Parts,
+    pub(super) parameters: Parameters,
+}
+
+/// Whether this is a registry, and whether the caller is known to it.
+pub(super) async fn ping(State(app): State<Shared>, request: Request) -> OciResult<Response> {
+    access::authenticate(&app, request.headers()).await?;
+    Ok(Json(json!({})).into_response())
+}
+
+pub(super) async fn dispatch(State(app): State<Shared>, request: Request) -> OciResult<Response> {
+    let (parts, body) = request.into_parts();
+    // Not the path that the router decoded: an encoded slash must not become a separator.
+    let path = parts.uri.path().strip_prefix("/v2/").unwrap_or_default();
+    let route = Route::parse(path).map_err(|misroute| refuse(misroute, &parts.method))?;
+    let action = action(&route.target, &parts.method).ok_or_else(OciError::method)?;
+    let caller = access::authorize(&app, &parts.headers, &route.name, action).await?;
+    let parameters = Parameters::of(&parts.uri);
+    let method = parts.method.clone();
+    let call = Call { app, caller, name: route.name, parts, parameters };
+    // A runner's token opens blobs and manifests, and nothing else.
+    if caller == Caller::Runner && !matches!(route.target, Target::Blob(_) | Target::Manifest(_)) {
+        let challenge = access::challenge(&call.app, Some((call.name.as_str(), action)));
+        return Err(OciError::unauthorized(&challenge));
+    }
+    let reading = method == Method::GET || method == Method::HEAD;
+    match route.target {
+        Target::Blob(digest) if reading => blobs::get_blob(&call, &digest).await,
+        Target::Blob(digest) => blobs::delete_blob(&call, &digest).await,
+        Target::Uploads if method == Method::PUT => uploads::put_blob(&call, body).await,
+        Target::Uploads => uploads::start_upload(&call, body).await,
+        Target::Upload(upload) if method == Method::GET => uploads::get_upload(&call, upload).await,
+        Target::Upload(upload) if method == Method::PATCH => uploads::append_upload(&call, upload, body).await,
+        Target::Upload(upload) if method == Method::PUT => uploads::finish_upload(&call, upload, body).await,
+        Target::Upload(upload) => uploads::cancel_upload(&call, upload).await,
+        Target::Manifest(reference) if reading => manifests::get_manifest(&call, &reference).await,
+        Target::Manifest(reference) if method == Method::PUT => manifests::put_manifest(&call, reference, body).await,
+        Target::Manifest(reference) => manifests::delete_manifest(&call, &reference).await,
+        Target::Tags => listings::list_tags(&call).await,
+        Target::Referrers(subject) => listings::list_referrers(&call, &subject).await,
+    }
+}
+
+/// What the caller must be allowed to do; none when the path does not know the method.
+fn action(target: &Target, method: &Method) -> Option<Action> {
+    let reading = *method == Method::GET || *method == Method::HEAD;
+    match target {
+        Target::Tags | Target::Referrers(_) => reading.then_some(Action::Pull),
+        Target::Blob(_) | Target::Manifest(_) if reading => Some(Action::Pull),
+        Target::Blob(_) => (*method == Method::DELETE).then_some(Action::Push),
+        Target::Manifest(_) => {
+            matches!(*method, Method::PUT | Method::DELETE).then_some(Action::Push)
+        }
+        Target::Uploads => matches!(*method, Method::POST | Method::PUT).then_some(Action::Push),
+        Target::Upload(_) => matches!(*method, Method::GET | Method::PATCH | Method::PUT | Method::DELETE)
+            .then_some(Action::Push),
+    }
+}
+
+/// What cannot be a tag is a manifest that is not there, unless somebody wants to put one.
+fn refuse(misroute: Misroute, method: &Method) -> OciError {
+    match misroute {
+        Misroute::Tag(_) if *method != Method::PUT => {
+            OciError::new(StatusCode::NOT_FOUND, Code::ManifestUnknown, misroute.to_string())
+        }
+        other => other.into(),
+    }
+}

@@ -1,0 +1,158 @@
+//! Pushing blobs.
+
+use axum::body::Body;
+use axum::http::header::{HeaderValue, LOCATION, RANGE};
+use axum::http::{HeaderName, StatusCode};
+use axum::response::{IntoResponse, Response};
+use kiln_model::Digest;
+use kiln_registry::{Chunk, Refusal, Name, Repository, Session, UploadId};
+
+use super::CONTENT_DIGEST;
+use super::access::Caller;
+use super::dispatch::Call;
+use super::error::{OciError, OciResult};
+use super::projects;
+use super::range::Claimed;
+
+const UPLOAD_UUID: HeaderName = HeaderName::from_static("docker-upload-uuid");
+
+/// Starts an upload; or takes the blob from another repository; or takes it whole, if its digest is given.
+pub(super) async fn start_upload(call: &Call, body: Body) -> OciResult<Response> {
+    let repository = projects::find_or_create(&call.app, &call.name).await?;
+    if let Some(mounted) = mount(call, &repository).await? {
+        return Ok(created(&call.name, &mounted));
+    }
+    let wants_mount = call.parameters.get("mount").is_some() || call.parameters.get("from").is_some();
+    if call.parameters.get("digest").is_some() && !wants_mount {
+        return receive(call, repository, body).await;
+    }
+    let upload = call.app.registry.start_upload(&repository, &*call.app.entropy).await?;
+    Ok(progress(StatusCode::ACCEPTED, &call.name, upload, 0))
+}
+
+/// A whole blob in one request, the way stock bench clients have it.
+pub(super) async fn put_blob(call: &Call, body: Body) -> OciResult<Response> {
+    let repository = projects::find_or_create(&call.app, &call.name).await?;
+    receive(call, repository, body).await
+}
+
+pub(super) async fn get_upload(call: &Call, upload: UploadId) -> OciResult<Response> {
+    let session = session(call, upload).await?;
+    let size = call.app.registry.upload_size(&session).await?;
+    Ok(progress(StatusCode::NO_CONTENT, &call.name, upload, size))
+}
+
+pub(super) async fn append_upload(call: &Call, upload: UploadId, body: Body) -> OciResult<Response> {
+    let session = session(call, upload).await?;
+    let size = append(call, &session, body).await?;
+    Ok(progress(StatusCode::ACCEPTED, &call.name, upload, size))
+}
+
+pub(super) async fn finish_upload(call: &Call, upload: UploadId, body: Body) -> OciResult<Response> {
+    let digest = digest(call)?;
+    let session = session(call, upload).await?;
+    finish(call, &session, &digest, body).await
+}
+
+pub(super) async fn cancel_upload(call: &Call, upload: UploadId) -> OciResult<Response> {
+    let session = session(call, upload).await?;
+    call.app.registry.cancel_upload(&session).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+async fn receive(call: &Call, repository: Repository, body: Body) -> OciResult<Response> {
+    let digest = digest(call)?;
+    let upload = call.app.registry.start_upload(&repository, &*call.app.entropy).await?;
+    finish(call, &Session { repository, upload }, &digest, body).await
+}
+
+async fn finish(call: &Call, session: &Session, digest: &Digest, body: Body) -> OciResult<Response> {
+    append(call, session, body).await?;
+    let finished = call.app.registry.finish_upload(session, digest).await;
+    finished.map_err(|error| with_progress(error, &call.name, session.upload))?;
+    Ok(created(&call.name, digest))
+}
+
+/// Adds the body of the request to the upload. An empty one adds nothing.
+async fn append(call: &Call, session: &Session, body: Body) -> OciResult<u64> {
+    let (app, name) = (&call.app, &call.name);
+    let (start, length) = match Claimed::of(&call.parts.headers) {
+        Claimed::Anywhere => (None, None),
+        Claimed::At { start, length } => (Some(start), Some(length)),
+        Claimed::Nonsense => {
+            let size = app.registry.upload_size(session).await?;
+            return Err(with_progress(Refusal::OutOfOrder { size }, name, session.upload));
+        }
+    };
+    let chunk = Chunk { start, length, body: body.into_data_stream() };
+    let appended = app.registry.append(session, chunk, &*app.entropy).await;
+    appended.map_err(|error| with_progress(error, name, session.upload))
+}
+
+/// The blob that was mounted, if one was asked for and could be.
+async fn mount(call: &Call, to: &Repository) -> OciResult<Option<Digest>> {
+    let parameters = &call.parameters;
+    let from = parameters.get("from");
+    // Stock bench clients say `digest` where the specification says `mount`; `from` tells it from an upload.
+    let asked = parameters.get("mount").or_else(|| from.and(parameters.get("digest")));
+    let Some(digest) = asked.and_then(|text| text.parse::<Digest>().ok()) else { return Ok(None) };
+    let source = match from {
+        None => Some(to.clone()),
+        Some(from) => match from.parse::<Name>() {
+            Ok(name) => projects::find(&call.app, &name).await?,
+            Err(_) => None,
+        },
+    };
+    let Some(source) = source else { return Ok(None) };
+    // A token speaks for one repository, and so for one project: it takes nothing out of another.
+    if source.project != to.project && call.caller != Caller::KeyHolder {
+        return Ok(None);
+    }
+    let mounted = call.app.registry.mount_blob(&digest, source.project, to.project).await?;
+    Ok(mounted.then_some(digest))
+}
+
+async fn session(call: &Call, upload: UploadId) -> OciResult<Session> {
+    let repository = projects::find(&call.app, &call.name).await?;
+    let repository = repository.ok_or(OciError::from(Refusal::UploadUnknown))?;
+    Ok(Session { repository, upload })
+}
+
+fn digest(call: &Call) -> OciResult<Digest> {
+    let text = call.parameters.get("digest").ok_or_else(OciError::invalid_digest)?;
+    text.parse().map_err(|_| OciError::invalid_digest())
+}
+
+fn created(name: &Name, digest: &Digest) -> Response {
+    let headers =
+        [(LOCATION, format!("/v2/{name}/blobs/{digest}")), (CONTENT_DIGEST, digest.to_string())];
+    (StatusCode::CREATED, headers).into_response()
+}
+
+fn progress(status: StatusCode, name: &Name, upload: UploadId, size: u64) -> Response {
+    let headers = [
+        (LOCATION, location(name, upload)),
+        (RANGE, received(size)),
+        (UPLOAD_UUID, upload.to_string()),
+    ];
+    (status, headers).into_response()
+}
+
+/// A chunk that does not fit is told where the upload stands.
+fn with_progress(error: Refusal, name: &Name, upload: UploadId) -> OciError {
+    let Refusal::OutOfOrder { size } = error else { return error.into() };
+    let header = |text: String| HeaderValue::try_from(text).expect("names, ids and numbers are header values");
+    OciError::from(error)
+        .with_header(LOCATION, header(location(name, upload)))
+        .with_header(RANGE, header(received(size)))
+        .with_header(UPLOAD_UUID, header(upload.to_string()))
+}
+
+fn location(name: &Name, upload: UploadId) -> String {
+    format!("/v2/{name}/blobs/uploads/{upload}")
+}
+
+/// The last byte is included, so nothing and one byte look alike: every registry has it so.
+fn received(size: u64) -> String {
+    format!("0-{}", size.saturating_sub(1))
+}

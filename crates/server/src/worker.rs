@@ -1,0 +1,118 @@
+//! The server's own time: the kernel's worker, which does what is due, and the pulse, which writes heartbeats.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kiln_control::tasks::{Objects, SERVER, TaskHandler};
+use kiln_kernel::{OnError, Policy, Status, Time, Worker, WorkerConfig};
+use kiln_model::{Digest, Millis};
+use kiln_store::{Bell, Error, Ledger, Listener, ObjectKey, Store};
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+use crate::app::Shared;
+
+/// How often heartbeats are written.
+const PULSE: Duration = Duration::from_secs(1);
+/// The worker looks at the clock at least this often, whatever it hears.
+const MAX_IDLE_MS: u32 = 1_000;
+/// How many frames one round takes.
+const BATCH: usize = 64;
+
+/// Trouble with the disk or S3 may last: a frame is tried for about an hour before it becomes a dead letter.
+const POLICY: Policy = Policy {
+    lease_ttl_ms: 30_000,
+    retry_budget_max: 64,
+    requeue_backoff_ms: 100,
+    requeue_backoff_max_ms: 60_000,
+    ..Policy::DEFAULT
+};
+
+/// The kernel worker of this server.
+pub(crate) type KernelWorker = Worker<Ledger, TaskHandler>;
+
+/// `owner` names this server among those on the same database.
+pub(crate) fn start_kernel(store: &Store, owner: u64, handle: Handle) -> Result<KernelWorker, Status> {
+    let handler = TaskHandler {
+        reader: store.reader.clone(),
+        objects: Arc::new(StoredOutputs { objects: store.objects.clone(), handle }),
+        opened: store.ledger.now(),
+    };
+    let time = LedgerTime {
+        ledger: store.ledger.clone(),
+        bell: Mutex::new(store.bells.subscribe(Bell::Kernel)),
+    };
+    let mut config = WorkerConfig::new(SERVER);
+    config.max_batch = BATCH;
+    // Servers on one database share the worker; their leases must not look alike.
+    config.runner.owner = owner;
+    config.on_error = OnError::Survive;
+    let worker = Worker::init(store.ledger.clone(), Arc::new(handler), config, Arc::new(time))?;
+    worker.set_policy(POLICY);
+    worker.set_idle_policy(MAX_IDLE_MS);
+    worker.start()?;
+    Ok(worker)
+}
+
+/// Kernel time; and sleep that a bell ends.
+struct LedgerTime {
+    ledger: Ledger,
+    bell: Mutex<Listener>,
+}
+
+impl fmt::Debug for LedgerTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LedgerTime").finish_non_exhaustive()
+    }
+}
+
+impl Time for LedgerTime {
+    fn now(&self) -> Millis {
+        self.ledger.now()
+    }
+
+    fn sleep(&self, span: Duration) {
+        self.bell.lock().unwrap_or_else(PoisonError::into_inner).wait_timeout(span);
+    }
+}
+
+/// Outputs go to the object store; the kernel's thread waits for it.
+struct StoredOutputs {
+    objects: kiln_store::Objects,
+    handle: Handle,
+}
+
+impl fmt::Debug for StoredOutputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredOutputs").finish_non_exhaustive()
+    }
+}
+
+impl Objects for StoredOutputs {
+    fn put(&self, key: &ObjectKey, digest: &Digest, body: &[u8]) -> Result<(), Error> {
+        self.handle.block_on(async {
+            let mut writer = self.objects.put_named(key.clone(), Some(digest.clone()));
+            writer.write(body).await?;
+            writer.finish().await.map(drop)
+        })
+    }
+}
+
+/// Writes what the channels have heard, once a second, until the server stops.
+pub(crate) async fn pulse(app: Shared, stop: CancellationToken) {
+    let mut interval = tokio::time::interval(PULSE);
+    interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = interval.tick() => {}
+            () = stop.cancelled() => return,
+        }
+        if app.heartbeats.is_empty() {
+            continue;
+        }
+        if let Err(error) = app.store.ledger.submit(app.heartbeats.take()).await {
+            tracing::warn!(%error, "heartbeats were not written; leases live on what was written before");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Waking: nothing lost, nobody woken in vain, nothing kept for ever.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Wake, Waker};
+use std::time::Duration;
+
+use super::*;
+
+const LANE: Bell = Bell::Lane(1);
+const NOW: Duration = Duration::ZERO;
+const LONG: Duration = Duration::from_secs(60);
+
+#[test]
+fn a_ring_after_the_subscription_is_heard_later() {
+    let bells = Bells::default();
+    let mut listener = bells.subscribe(Bell::Job(1));
+    bells.ring(Bell::Job(1));
+    assert!(listener.wait_timeout(NOW));
+    assert!(!listener.wait_timeout(NOW));
+}
+
+#[test]
+fn unheard_rings_are_one_ring() {
+    let bells = Bells::default();
+    let mut listener = bells.subscribe(LANE);
+    (0..1_000).for_each(|_| bells.ring(LANE));
+    assert!(listener.wait_timeout(NOW));
+    assert!(!listener.wait_timeout(NOW));
+}
+
+#[test]
+fn a_lane_wakes_as_many_as_it_rings() {
+    let bells = Bells::default();
+    let mut listeners: Vec<_> = (0..5).map(|_| bells.subscribe(LANE)).collect();
+    bells.ring(LANE);
+    bells.ring(LANE);
+    let heard = listeners
+        .iter_mut()
+        .filter_map(|one| one.wait_timeout(NOW).then_some(()))
+        .count();
+    assert_eq!(heard, 2);
+}
+
+#[test]
+fn every_other_bell_wakes_all() {
+    let bells = Bells::default();
+    let mut listeners: Vec<_> = (0..5).map(|_| bells.subscribe(Bell::Kernel)).collect();
+    bells.ring(Bell::Kernel);
+    assert!(listeners.iter_mut().all(|one| one.wait_timeout(NOW)));
+}
+
+#[test]
+fn those_who_wait_are_woken_before_those_who_look() {
+    let bells = Bells::default();
+    let mut looking = bells.subscribe(LANE);
+    let mut waiting = bells.subscribe(LANE);
+    let (waker, woken) = counter();
+    {
+        let mut heard = pin!(waiting.heard());
+        assert!(
+            heard
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        bells.ring(LANE);
+        assert_eq!(woken.load(Ordering::SeqCst), 1);
+        assert!(
+            heard
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_ready()
+        );
+    }
+    assert!(!looking.wait_timeout(NOW));
+}
+
+#[test]
+fn the_ring_of_a_listener_that_leaves_goes_to_another() {
+    let bells = Bells::default();
+    let leaving = bells.subscribe(LANE);
+    bells.ring(LANE);
+    let mut staying = bells.subscribe(LANE);
+    assert!(!staying.wait_timeout(NOW));
+    drop(leaving);
+    assert!(staying.wait_timeout(NOW));
+}
+
+#[test]
+fn a_ring_between_two_waits_is_not_lost_with_the_first() {
+    let bells = Bells::default();
+    let mut listener = bells.subscribe(LANE);
+    let (waker, _) = counter();
+    assert!(
+        pin!(listener.heard())
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    bells.ring(LANE);
+    assert!(listener.wait_timeout(NOW));
+}
+
+#[test]
+fn one_listener_hears_several_lanes_and_leaves_the_others_to_others() {
+    let bells = Bells::default();
+    let mut both = bells.subscribe_to([Bell::Lane(1), Bell::Lane(2)]);
+    bells.ring(Bell::Lane(2));
+    assert!(both.wait_timeout(NOW));
+    bells.ring(Bell::Lane(1));
+    assert!(both.wait_timeout(NOW));
+}
+
+#[test]
+fn a_thread_is_woken_from_its_wait() {
+    let bells = Bells::default();
+    let mut listener = bells.subscribe(LANE);
+    let thread = std::thread::spawn(move || listener.wait_timeout(LONG));
+    bells.ring(LANE);
+    assert!(thread.join().unwrap());
+}
+
+#[test]
+fn nothing_is_kept_of_listeners_that_left_and_bells_nobody_hears() {
+    let bells = Bells::default();
+    for job in 0..1_000 {
+        drop(bells.subscribe(Bell::Job(job)));
+        bells.ring(Bell::Job(job));
+    }
+    let hub = lock(&bells.hub);
+    assert!(hub.listeners.is_empty() && hub.bells.is_empty());
+}
+
+#[test]
+fn after_a_gap_everyone_looks_again() {
+    let bells = Bells::default();
+    let mut listeners = [
+        bells.subscribe(LANE),
+        bells.subscribe(Bell::Job(3)),
+        bells.subscribe(LANE),
+    ];
+    bells.ring_everything();
+    assert!(listeners.iter_mut().all(|one| one.wait_timeout(NOW)));
+}
+
+struct Counter(Arc<AtomicUsize>);
+
+impl Wake for Counter {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn counter() -> (Waker, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    (Waker::from(Arc::new(Counter(Arc::clone(&count)))), count)
+}

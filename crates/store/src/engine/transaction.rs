@@ -1,0 +1,242 @@
+//! One meaning of a transaction for both drivers: frames, bells, poison, and the time of the batch.
+
+use kiln_kernel::replay::ChangeDigest;
+use kiln_model::Millis;
+
+use super::frames::Frames;
+use super::{Begin, Commit, Driver, Session};
+use crate::kernel_time::KernelTime;
+use crate::{Bell, DatabaseErrorKind, Engine, Error, Query, Row, Tx, Value, params};
+
+/// Nested savepoints share one name: the innermost one is meant, on both engines.
+const OPEN: &str = "SAVEPOINT frame";
+const KEEP: &str = "RELEASE SAVEPOINT frame";
+const UNDO: &str = "ROLLBACK TO SAVEPOINT frame; RELEASE SAVEPOINT frame";
+const WRITE_MARK: &str = "UPDATE meta SET kernel_time = ?1";
+
+#[derive(Debug)]
+pub(crate) struct Transaction<D> {
+    driver: D,
+    frames: Frames,
+    now: Millis,
+    wall: Millis,
+    /// The kernel-time mark this transaction wrote.
+    mark: Option<Millis>,
+    changes: Option<ChangeDigest>,
+}
+
+impl<D: Driver> Transaction<D> {
+    pub(crate) fn new(driver: D) -> Self {
+        Self {
+            driver,
+            frames: Frames::default(),
+            now: Millis::ZERO,
+            wall: Millis::ZERO,
+            mark: None,
+            changes: None,
+        }
+    }
+
+    pub(crate) fn driver_mut(&mut self) -> &mut D {
+        &mut self.driver
+    }
+
+    fn open_frame(&mut self) -> Result<(), Error> {
+        self.frames.check()?;
+        self.driver
+            .script(OPEN)
+            .map_err(|error| self.frames.fail(error))?;
+        self.frames.opened();
+        self.changes.iter_mut().for_each(ChangeDigest::begin_nested);
+        Ok(())
+    }
+
+    fn keep_frame(&mut self) -> Result<(), Error> {
+        self.frames.check()?;
+        self.driver
+            .script(KEEP)
+            .map_err(|error| self.frames.fail(error))?;
+        self.frames.kept();
+        self.changes
+            .iter_mut()
+            .for_each(ChangeDigest::commit_nested);
+        Ok(())
+    }
+
+    fn undo_frame(&mut self) -> Result<(), Error> {
+        self.driver
+            .script(UNDO)
+            .map_err(|error| self.frames.fail(error))?;
+        self.frames.undone();
+        self.changes
+            .iter_mut()
+            .for_each(ChangeDigest::rollback_nested);
+        Ok(())
+    }
+}
+
+impl<D: Driver> Query for Transaction<D> {
+    fn engine(&self) -> Engine {
+        D::ENGINE
+    }
+
+    fn query(&mut self, sql: &str, params: &[Value]) -> Result<Vec<Row>, Error> {
+        self.frames.check()?;
+        self.driver
+            .query(sql, params)
+            .map_err(|error| self.frames.fail(error))
+    }
+}
+
+impl<D: Driver> Tx for Transaction<D> {
+    fn now(&self) -> Millis {
+        self.now
+    }
+
+    fn wall(&self) -> Millis {
+        self.wall
+    }
+
+    fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64, Error> {
+        self.frames.check()?;
+        self.driver
+            .execute(sql, params)
+            .map_err(|error| self.frames.fail(error))
+    }
+
+    fn ring(&mut self, bell: Bell) {
+        self.frames.ring(bell);
+    }
+
+    fn lock_kernel(&mut self) -> Result<(), Error> {
+        self.frames.check()?;
+        if !self.frames.kernel_is_locked() {
+            self.driver
+                .lock_kernel()
+                .map_err(|error| self.frames.fail(error))?;
+            self.frames.kernel_locked();
+        }
+        Ok(())
+    }
+
+    fn nested_depth(&self) -> usize {
+        self.frames.depth()
+    }
+
+    fn kernel_changes(&mut self) -> &mut Option<ChangeDigest> {
+        &mut self.changes
+    }
+
+    fn begin_nested(&mut self) -> Result<(), Error> {
+        self.open_frame()
+    }
+
+    fn commit_nested(&mut self) -> Result<(), Error> {
+        self.frames.may_close()?;
+        self.keep_frame()
+    }
+
+    fn rollback_nested(&mut self) -> Result<(), Error> {
+        self.frames.may_close()?;
+        self.undo_frame()
+    }
+}
+
+impl<D: Driver> Session for Transaction<D> {
+    fn begin(&mut self, begin: Begin, time: &KernelTime) -> Result<(), Error> {
+        self.frames.reset();
+        self.mark = None;
+        let database = self.driver.begin(begin)?;
+        self.now = database.map_or_else(|| time.now(), |database| time.observe(database));
+        self.wall = time.wall();
+        if begin == Begin::Read {
+            // A snapshot needs no lock.
+            self.frames.kernel_locked();
+            return Ok(());
+        }
+        if begin == Begin::Again {
+            self.lock_kernel()?;
+        }
+        if database.is_none()
+            && let Some(mark) = time.next_mark(self.now)
+        {
+            self.driver.execute(WRITE_MARK, params![mark])?;
+            self.mark = Some(mark);
+        }
+        Ok(())
+    }
+
+    fn in_transaction(&mut self) -> bool {
+        self.driver.in_transaction()
+    }
+
+    fn commit(&mut self, time: &KernelTime) -> Commit {
+        let outcome = self.driver.commit();
+        if let (Commit::Done, Some(mark)) = (&outcome, self.mark) {
+            time.mark_written(mark);
+        }
+        outcome
+    }
+
+    fn rollback(&mut self) {
+        self.driver.rollback();
+        self.frames.reset();
+    }
+
+    fn enter(&mut self) -> Result<(), Error> {
+        self.changes = None;
+        self.open_frame()?;
+        self.frames.protect();
+        Ok(())
+    }
+
+    fn leave(&mut self, keep: bool) -> Result<(), Error> {
+        while !self.frames.is_balanced() {
+            self.undo_frame()?;
+        }
+        self.frames.unprotect();
+        if keep {
+            self.keep_frame()
+        } else {
+            self.undo_frame()
+        }
+    }
+
+    fn objection(&self) -> Option<Error> {
+        let unbalanced = || {
+            (!self.frames.is_balanced()).then(|| {
+                Error::database(
+                    DatabaseErrorKind::Other,
+                    "a closure left a nested frame open",
+                )
+            })
+        };
+        self.frames.failure().cloned().or_else(unbalanced)
+    }
+
+    fn take_bells(&mut self) -> Vec<Bell> {
+        self.frames.take_bells()
+    }
+
+    fn script(&mut self, sql: &str) -> Result<(), Error> {
+        self.driver.script(sql)
+    }
+
+    fn tables(&mut self) -> Result<Vec<String>, Error> {
+        self.driver.tables()
+    }
+
+    fn tidy(&mut self) -> Commit {
+        self.driver.tidy()
+    }
+
+    fn settle_time(&mut self, time: &KernelTime) -> Result<(), Error> {
+        match D::ENGINE {
+            Engine::Sqlite => self
+                .driver
+                .execute(WRITE_MARK, params![time.now()])
+                .map(drop),
+            Engine::Postgres => Ok(()),
+        }
+    }
+}

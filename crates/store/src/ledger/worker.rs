@@ -1,0 +1,92 @@
+//! A ledger thread: it owns a connection and turns what is waiting into transactions.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use super::batch::{self, Outcome};
+use super::fatal::Fatal;
+use super::queue::Queue;
+use super::task::Task;
+use crate::engine::{Commit, Session};
+use crate::kernel_time::KernelTime;
+use crate::{Bells, Error};
+
+/// A connection that is used by one at a time. Only an in-memory database shares it with its readers.
+pub(crate) type SharedSession = Arc<Mutex<Box<dyn Session>>>;
+
+pub(crate) struct Worker {
+    pub(crate) session: SharedSession,
+    pub(crate) queue: Arc<Queue<Box<dyn Task>>>,
+    pub(crate) time: Arc<KernelTime>,
+    pub(crate) bells: Bells,
+    pub(crate) fatal: Fatal,
+    pub(crate) batch_limit: usize,
+}
+
+impl Worker {
+    pub(crate) fn spawn(self, number: usize) -> Result<JoinHandle<()>, Error> {
+        thread::Builder::new()
+            .name(format!("kiln-ledger-{number}"))
+            .spawn(move || self.work())
+            .map_err(|error| Error::Refused(format!("cannot start a ledger thread: {error}")))
+    }
+
+    fn work(self) {
+        let alarm = Alarm(&self);
+        loop {
+            let tasks = self.queue.take(self.batch_limit);
+            if tasks.is_empty() {
+                break;
+            }
+            let outcome = batch::run(lock(&self.session).as_mut(), &self.time, tasks);
+            match outcome {
+                Outcome::Answered(bells) => self.bells.ring_all(&bells),
+                Outcome::Fatal(error) => return self.stop(error),
+            }
+            match lock(&self.session).tidy() {
+                Commit::Done => {}
+                Commit::Failed(error) | Commit::Unresolved(error) => {
+                    tracing::warn!(%error, "the write-ahead log could not be copied back; it grows until it can");
+                }
+                Commit::Fatal(error) => return self.stop(error),
+            }
+        }
+        if let Err(error) = lock(&self.session).settle_time(&self.time) {
+            tracing::warn!(%error, "kernel time was not settled; it skips ahead a little at the next start");
+        }
+        drop(alarm);
+    }
+
+    /// Answers everyone, and lets the process know that it must end.
+    fn stop(&self, error: Error) {
+        tracing::error!(%error, "an fsync failed: the ledger stops, and only a restart finds out what is on disk");
+        self.queue.close();
+        loop {
+            let tasks = self.queue.take(usize::MAX);
+            if tasks.is_empty() {
+                break;
+            }
+            tasks
+                .into_iter()
+                .for_each(|task| task.answer(Err(Error::Closed)));
+        }
+        self.fatal.report(error);
+    }
+}
+
+pub(crate) fn lock(session: &SharedSession) -> MutexGuard<'_, Box<dyn Session>> {
+    session.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A panic in the ledger's own code is a bug; it must not leave callers waiting for ever.
+struct Alarm<'a>(&'a Worker);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.stop(Error::Panicked {
+                message: "the ledger thread itself".into(),
+            });
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Where outputs come to rest: a map that outlives every server, and now and then does not answer.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use kiln_control::tasks::Objects;
+
+#[derive(Debug, Default)]
+pub(crate) struct SimObjects {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    bodies: BTreeMap<String, Vec<u8>>,
+    failures: u32,
+}
+
+impl SimObjects {
+    /// The next `count` writes fail.
+    pub(crate) fn fail_next(&self, count: u32) {
+        self.lock().failures = count;
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<Vec<u8>> {
+        self.lock().bodies.get(key).cloned()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Objects for SimObjects {
+    fn put(&self, key: &str, body: &[u8]) -> Result<(), String> {
+        let mut state = self.lock();
+        if state.failures > 0 {
+            state.failures -= 1;
+            return Err("the object store does not answer".to_owned());
+        }
+        state.bodies.insert(key.to_owned(), body.to_vec());
+        Ok(())
+    }
+}
