@@ -10,7 +10,12 @@ fn main() {
     let rustc = env::var_os("RUSTC").expect("cargo sets it");
     let target = env::var("TARGET").expect("cargo sets it");
     let status = Command::new(rustc)
-        .args(["--edition=2024", "-O", "-Cstrip=symbols", "-Ctarget-feature=+crt-static"])
+        .args([
+            "--edition=2024",
+            "-O",
+            "-Cstrip=symbols",
+            "-Ctarget-feature=+crt-static",
+        ])
         .args(["--target", &target, "-o"])
         .arg(&out)
         .arg("demo/benchmark.rs")

@@ -1,1 +1,9 @@
-//! Black-box tests.
+#![doc = include_str!("../README.md")]
+
+mod image;
+mod process;
+mod town;
+
+pub use image::shell_image;
+pub use process::{Exited, Process, kiln, program};
+pub use town::{RunnerProcess, ServerProcess, Town};

@@ -3,7 +3,7 @@
 use crate::cargo::{cargo, has_subcommand, run as run_command};
 use crate::failure::Failure;
 use crate::report::{Done, Report};
-use crate::tally::{Runner, count};
+use crate::tally::count;
 use crate::tasks::no_arguments;
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
@@ -48,7 +48,7 @@ fn check(arguments: &[&str]) -> Result<Done, Failure> {
 /// Selects the whole workspace, so that the few crates it needs are built with the features that the other steps use.
 fn tidy() -> Result<Done, Failure> {
     let mut command = cargo(["test", "--workspace", "--bin", "xtask", "--quiet"]);
-    let (success, tally) = count(&mut command, Runner::Libtest)?;
+    let (success, tally) = count(&mut command)?;
     if !success && tally.failed == 0 {
         return Err(Failure::failed("the tidy tests could not be run"));
     }

@@ -34,7 +34,7 @@ usage: cargo xtask test [--fast]
   --fast    without the documentation and the simulator, for daily use
 
 Runs, in this order, and stops at the first that fails: setup, formatting, clippy, cargo-deny (when it
-is installed), the build, all tests (with nextest when it is installed), the examples in the
+is installed), the build, all tests, the examples in the
 documentation, the documentation, and a thousand seeds of the simulator. Ends with a table of the steps
 and the line `N passed, N failed`.
 

@@ -4,10 +4,10 @@ use std::env;
 use std::io::IsTerminal;
 use std::process::Command;
 
-use crate::cargo::{cargo, has_subcommand, root, run as run_command};
+use crate::cargo::{cargo, root, run as run_command};
 use crate::failure::Failure;
 use crate::report::{Done, Report};
-use crate::tally::{Runner, Tally, count};
+use crate::tally::{Tally, count};
 use crate::tasks::only_flag;
 use crate::{lint, setup};
 
@@ -34,22 +34,18 @@ fn steps(report: &mut Report, fast: bool) -> Result<(), Failure> {
     report.step("build", || {
         plain(&mut cargo(["build", "--workspace", "--all-targets"]))
     })?;
-    if has_subcommand("nextest") {
-        let mut command = cargo(["nextest", "run", "--workspace", "--no-fail-fast"]);
-        report.step("tests", || counted(&mut command, Runner::Nextest))?;
-    } else {
-        let mut command = cargo([
-            "test",
-            "--workspace",
-            "--no-fail-fast",
-            "--lib",
-            "--bins",
-            "--tests",
-        ]);
-        report.step("tests", || counted(&mut command, Runner::Libtest))?;
-    }
+    // One process per crate: nextest's one per test would start a PostgreSQL for each.
+    let mut command = cargo([
+        "test",
+        "--workspace",
+        "--no-fail-fast",
+        "--lib",
+        "--bins",
+        "--tests",
+    ]);
+    report.step("tests", || counted(&mut command))?;
     let mut command = cargo(["test", "--workspace", "--no-fail-fast", "--doc"]);
-    report.step("doctests", || counted(&mut command, Runner::Libtest))?;
+    report.step("doctests", || counted(&mut command))?;
     if fast {
         report.not_run("doc", "--fast");
         report.not_run("sim", "--fast");
@@ -66,12 +62,12 @@ fn plain(command: &mut Command) -> Result<Done, Failure> {
     run_command(command).map(|()| Done::default())
 }
 
-fn counted(command: &mut Command, runner: Runner) -> Result<Done, Failure> {
+fn counted(command: &mut Command) -> Result<Done, Failure> {
     if std::io::stderr().is_terminal() {
         // Its output goes through us, so it cannot see the terminal itself.
         command.env("CARGO_TERM_COLOR", "always");
     }
-    let (success, tally) = count(command, runner)?;
+    let (success, tally) = count(command)?;
     if !success && tally.failed == 0 {
         return Err(Failure::failed("the tests could not be run to their end"));
     }

@@ -12,7 +12,7 @@ use crate::{Error, Page};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The slowest call is a report with the output of many iterations.
-const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+const CALL_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A job with its output has at most a few megabytes; more is not an answer of this server.
 const MAX_ANSWER_BYTES: usize = 64 << 20;

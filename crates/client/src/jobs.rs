@@ -15,8 +15,12 @@ impl Client {
         page: Page,
     ) -> Result<Vec<Job>, Error> {
         let filter = status.map(|status| ("status", status.name()));
-        self.list(&["v0", "projects", project, "jobs"], page, filter.as_slice())
-            .await
+        self.list(
+            &["v0", "projects", project, "jobs"],
+            page,
+            filter.as_slice(),
+        )
+        .await
     }
 
     pub async fn get_job(&self, project: &str, job: JobUuid) -> Result<Job, Error> {

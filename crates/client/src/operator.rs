@@ -16,12 +16,21 @@ impl Client {
 
     pub async fn dead_letter(&self, worker: u64, seq: u64) -> Result<DeadLetter, Error> {
         let (worker, seq) = (worker.to_string(), seq.to_string());
-        self.get(&["v0", "server", "kernel", "dead-letters", &worker, &seq]).await
+        self.get(&["v0", "server", "kernel", "dead-letters", &worker, &seq])
+            .await
     }
 
     pub async fn replay_dead_letter(&self, worker: u64, seq: u64) -> Result<Replayed, Error> {
         let (worker, seq) = (worker.to_string(), seq.to_string());
-        let path = ["v0", "server", "kernel", "dead-letters", &worker, &seq, "replay"];
+        let path = [
+            "v0",
+            "server",
+            "kernel",
+            "dead-letters",
+            &worker,
+            &seq,
+            "replay",
+        ];
         self.post_nothing(&path).await
     }
 

@@ -21,8 +21,11 @@ pub fn abandon(tx: &mut dyn Tx) -> Result<(), Denied> {
     abandon_some(tx)
 }
 
-/// One batch of the above; another frame follows while there are more.
+/// One batch of the above; another frame follows while there are more, unless the session was opened again meanwhile.
 pub fn abandon_some(tx: &mut dyn Tx) -> Result<(), Denied> {
+    if !is_abandoned(tx)? {
+        return Ok(());
+    }
     let ids = job::live_actions(tx, None, BATCH)?;
     for id in &ids {
         jobs::abandon(tx, *id, "session")?;
@@ -38,3 +41,6 @@ pub fn reopen(tx: &mut dyn Tx) -> Result<(), Denied> {
     setting::put(tx, SETTING, "ready")?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,10 @@
 //! What can be typed.
 
+#![expect(
+    clippy::doc_markdown,
+    reason = "doc comments here are help texts for a terminal"
+)]
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -8,7 +13,12 @@ use clap::{Args, Parser, Subcommand};
 ///
 /// Start with `kiln demo`: it runs a server, a runner and one benchmark, shows what happened, and leaves nothing behind.
 #[derive(Debug, Parser)]
-#[command(name = "kiln", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    name = "kiln",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
 pub(crate) struct Cli {
     /// Configuration file (TOML); default: kiln/kiln.toml in the user's configuration directory
     #[arg(long, global = true, value_name = "FILE")]

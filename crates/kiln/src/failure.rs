@@ -24,14 +24,20 @@ pub(crate) enum Exit {
 impl Exit {
     pub(crate) const ALL: [(Self, &'static str); 11] = [
         (Self::Ok, "it worked"),
-        (Self::Unexpected, "something unexpected; the message says what"),
+        (
+            Self::Unexpected,
+            "something unexpected; the message says what",
+        ),
         (Self::Usage, "the command line or a setting is wrong"),
         (Self::JobFailed, "the job failed"),
         (Self::JobCanceled, "the job was canceled"),
         (Self::JobTimedOut, "the job timed out"),
         (Self::Unreachable, "the server cannot be reached"),
         (Self::Unauthorized, "the key is missing or wrong"),
-        (Self::NotFound, "there is no such thing, or it is not visible"),
+        (
+            Self::NotFound,
+            "there is no such thing, or it is not visible",
+        ),
         (Self::Conflict, "it conflicts with what is there"),
         (Self::Interrupted, "interrupted"),
     ];
@@ -70,7 +76,12 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into(), causes: Vec::new(), hint: None }
+        Self {
+            exit,
+            message: message.into(),
+            causes: Vec::new(),
+            hint: None,
+        }
     }
 
     pub(crate) fn usage(message: impl Into<String>) -> Self {

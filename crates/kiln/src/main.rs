@@ -19,7 +19,11 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let code = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
+            let code = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Ok
+            };
             // Nobody can be told that telling failed.
             let _ = error.print();
             return code.into();

@@ -24,18 +24,64 @@ const fn known(
     default: Option<&'static str>,
     what: &'static str,
 ) -> Known {
-    Known { key, variable, default, what, secret: false }
+    Known {
+        key,
+        variable,
+        default,
+        what,
+        secret: false,
+    }
 }
 
 pub(crate) const KNOWN: &[Known] = &[
-    known("listen", "KILN_LISTEN", Some("127.0.0.1:6610"), "address the server binds; port 0 picks a free one"),
-    known("data", "KILN_DATA", Some("kiln-data"), "directory that holds everything the server keeps"),
-    known("database", "KILN_DATABASE", None, "SQLite path or postgres:// URL; default: kiln.db in the data directory"),
-    known("objects", "KILN_OBJECTS", None, "directory or s3:// URL for blobs; default: objects in the data directory"),
-    known("public-url", "KILN_PUBLIC_URL", None, "what clients and runners are told to call; default: the bound address"),
-    known("trusted-proxy", "KILN_TRUSTED_PROXY", None, "comma-separated addresses whose X-Forwarded-For counts"),
-    known("log", "KILN_LOG", Some("info"), "log filter, such as debug or kiln_server=debug,warn"),
-    known("host", "KILN_HOST", None, "URL of the server that commands talk to"),
+    known(
+        "listen",
+        "KILN_LISTEN",
+        Some("127.0.0.1:6610"),
+        "address the server binds; port 0 picks a free one",
+    ),
+    known(
+        "data",
+        "KILN_DATA",
+        Some("kiln-data"),
+        "directory that holds everything the server keeps",
+    ),
+    known(
+        "database",
+        "KILN_DATABASE",
+        None,
+        "SQLite path or postgres:// URL; default: kiln.db in the data directory",
+    ),
+    known(
+        "objects",
+        "KILN_OBJECTS",
+        None,
+        "directory or s3:// URL for blobs; default: objects in the data directory",
+    ),
+    known(
+        "public-url",
+        "KILN_PUBLIC_URL",
+        None,
+        "what clients and runners are told to call; default: the bound address",
+    ),
+    known(
+        "trusted-proxy",
+        "KILN_TRUSTED_PROXY",
+        None,
+        "comma-separated addresses whose X-Forwarded-For counts",
+    ),
+    known(
+        "log",
+        "KILN_LOG",
+        Some("info"),
+        "log filter, such as debug or kiln_server=debug,warn",
+    ),
+    known(
+        "host",
+        "KILN_HOST",
+        None,
+        "URL of the server that commands talk to",
+    ),
     Known {
         key: "key",
         variable: "KILN_KEY",
@@ -44,7 +90,12 @@ pub(crate) const KNOWN: &[Known] = &[
         secret: true,
     },
     known("runner", "KILN_RUNNER", None, "UUID or slug of this runner"),
-    known("runner-data", "KILN_RUNNER_DATA", Some("kiln-runner"), "directory for the runner's cache and spool"),
+    known(
+        "runner-data",
+        "KILN_RUNNER_DATA",
+        Some("kiln-runner"),
+        "directory for the runner's cache and spool",
+    ),
 ];
 
 /// Where a value came from.
@@ -95,12 +146,25 @@ impl Settings {
         let (path, lines) = read_file(file, variable)?;
         let mut values = BTreeMap::new();
         for known in KNOWN {
-            let flag = flags.iter().find(|(key, _)| *key == known.key).and_then(|(_, value)| value.clone());
+            let flag = flags
+                .iter()
+                .find(|(key, _)| *key == known.key)
+                .and_then(|(_, value)| value.clone());
             let setting = flag
                 .map(|value| (value, Source::Flag))
-                .or_else(|| variable(known.variable).map(|value| (value, Source::Variable(known.variable))))
-                .or_else(|| lines.get(known.key).map(|value| (value.clone(), Source::File(path.clone()))))
-                .or_else(|| known.default.map(|value| (value.to_owned(), Source::Default)));
+                .or_else(|| {
+                    variable(known.variable).map(|value| (value, Source::Variable(known.variable)))
+                })
+                .or_else(|| {
+                    lines
+                        .get(known.key)
+                        .map(|value| (value.clone(), Source::File(path.clone())))
+                })
+                .or_else(|| {
+                    known
+                        .default
+                        .map(|value| (value.to_owned(), Source::Default))
+                });
             if let Some((value, source)) = setting {
                 values.insert(known.key, Setting { value, source });
             }
@@ -109,7 +173,10 @@ impl Settings {
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
-        debug_assert!(KNOWN.iter().any(|known| known.key == key), "{key} is not a setting");
+        debug_assert!(
+            KNOWN.iter().any(|known| known.key == key),
+            "{key} is not a setting"
+        );
         self.values.get(key).map(|setting| setting.value.as_str())
     }
 
@@ -122,8 +189,9 @@ impl Settings {
         self.get(key).ok_or_else(|| {
             let known = KNOWN.iter().find(|known| known.key == key);
             let variable = known.map_or("", |known| known.variable);
-            Failure::usage(format!("--{key} is needed"))
-                .hint(format!("give --{key}, set {variable}, or write `{key} = \"…\"` in the configuration file"))
+            Failure::usage(format!("--{key} is needed")).hint(format!(
+                "give --{key}, set {variable}, or write `{key} = \"…\"` in the configuration file"
+            ))
         })
     }
 }
@@ -133,7 +201,9 @@ fn read_file(
     named: Option<&Path>,
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<(PathBuf, BTreeMap<String, String>), Failure> {
-    let named = named.map(Path::to_owned).or_else(|| variable("KILN_CONFIG").map(PathBuf::from));
+    let named = named
+        .map(Path::to_owned)
+        .or_else(|| variable("KILN_CONFIG").map(PathBuf::from));
     let (path, required) = match named {
         Some(path) => (path, true),
         None => (usual_place(variable), false),
@@ -144,13 +214,19 @@ fn read_file(
             return Ok((path, BTreeMap::new()));
         }
         Err(error) => {
-            return Err(Failure::usage(format!("the configuration file {} cannot be read", path.display()))
-                .because(&error));
+            return Err(Failure::usage(format!(
+                "the configuration file {} cannot be read",
+                path.display()
+            ))
+            .because(&error));
         }
     };
     let lines = parse(&text).map_err(|reason| {
-        Failure::usage(format!("the configuration file {} is wrong: {reason}", path.display()))
-            .hint("`kiln config show` lists every setting")
+        Failure::usage(format!(
+            "the configuration file {} is wrong: {reason}",
+            path.display()
+        ))
+        .hint("`kiln config show` lists every setting")
     })?;
     Ok((path, lines))
 }
@@ -166,7 +242,9 @@ fn usual_place(variable: &dyn Fn(&str) -> Option<String>) -> PathBuf {
 }
 
 fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
+    let table: toml::Table = text
+        .parse()
+        .map_err(|error: toml::de::Error| error.to_string())?;
     let mut lines = BTreeMap::new();
     for (key, value) in table {
         if !KNOWN.iter().any(|known| known.key == key) {
@@ -174,7 +252,12 @@ fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
         }
         match value {
             toml::Value::String(value) => lines.insert(key, value),
-            other => return Err(format!("{key} must be a text in quotes, not {}", other.type_str())),
+            other => {
+                return Err(format!(
+                    "{key} must be a text in quotes, not {}",
+                    other.type_str()
+                ));
+            }
         };
     }
     Ok(lines)
@@ -189,7 +272,10 @@ mod tests {
         let path = dir.path().join("kiln.toml");
         fs::write(&path, file).unwrap();
         Settings::resolve(Some(&path), flags, &|name| {
-            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            variables
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| (*value).to_owned())
         })
     }
 
@@ -197,9 +283,17 @@ mod tests {
     fn a_flag_beats_a_variable_beats_the_file_beats_the_default() {
         let file = "listen = \"file\"\ndata = \"file\"\nlog = \"file\"";
         let flags = vec![("listen", Some("flag".to_owned()))];
-        let found = settings(file, flags, &[("KILN_LISTEN", "variable"), ("KILN_DATA", "variable")]).unwrap();
+        let found = settings(
+            file,
+            flags,
+            &[("KILN_LISTEN", "variable"), ("KILN_DATA", "variable")],
+        )
+        .unwrap();
         assert_eq!(found.get("listen"), Some("flag"));
-        assert_eq!(found.find("data").unwrap().source, Source::Variable("KILN_DATA"));
+        assert_eq!(
+            found.find("data").unwrap().source,
+            Source::Variable("KILN_DATA")
+        );
         assert!(matches!(found.find("log").unwrap().source, Source::File(_)));
         assert_eq!(found.find("runner-data").unwrap().source, Source::Default);
         assert_eq!(found.get("objects"), None);
@@ -210,13 +304,17 @@ mod tests {
         let failure = settings("lissen = \"x\"", Vec::new(), &[]).unwrap_err();
         assert!(failure.message.contains("lissen"), "{failure}");
         let failure = settings("listen = 6610", Vec::new(), &[]).unwrap_err();
-        assert!(failure.message.contains("listen must be a text"), "{failure}");
+        assert!(
+            failure.message.contains("listen must be a text"),
+            "{failure}"
+        );
         assert!(settings("listen = ", Vec::new(), &[]).is_err());
     }
 
     #[test]
     fn a_named_file_must_be_there() {
-        let failure = Settings::resolve(Some(Path::new("/nowhere/kiln.toml")), Vec::new(), &|_| None);
+        let failure =
+            Settings::resolve(Some(Path::new("/nowhere/kiln.toml")), Vec::new(), &|_| None);
         assert_eq!(failure.unwrap_err().exit, crate::failure::Exit::Usage);
     }
 }

@@ -15,7 +15,10 @@ pub(crate) struct Terminal {
 
 impl Terminal {
     pub(crate) const fn new(quiet: bool) -> Self {
-        Self { quiet, progress: Mutex::new(None) }
+        Self {
+            quiet,
+            progress: Mutex::new(None),
+        }
     }
 
     /// One line of data.
@@ -29,8 +32,9 @@ impl Terminal {
     }
 
     pub(crate) fn json(&self, value: &impl serde::Serialize) -> Result<(), Failure> {
-        let text = serde_json::to_string_pretty(value)
-            .map_err(|error| Failure::unexpected("the answer cannot be written as JSON").because(&error))?;
+        let text = serde_json::to_string_pretty(value).map_err(|error| {
+            Failure::unexpected("the answer cannot be written as JSON").because(&error)
+        })?;
         self.data(&text)
     }
 
@@ -98,6 +102,8 @@ impl Terminal {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<ProgressBar>> {
-        self.progress.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.progress
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

@@ -6,10 +6,6 @@ use std::path::PathBuf;
 use kiln_guest_init::protocol::{Malformed, Stage};
 
 #[derive(Debug, thiserror::Error)]
-#[expect(
-    clippy::error_impl_error,
-    reason = "the module already says whose error it is"
-)]
 #[non_exhaustive]
 pub enum Error {
     #[error("this chamber cannot be made: {reason}")]

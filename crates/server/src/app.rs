@@ -35,6 +35,8 @@ impl App {
 
 impl fmt::Debug for App {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("App").field("public_url", &self.public_url).finish_non_exhaustive()
+        f.debug_struct("App")
+            .field("public_url", &self.public_url)
+            .finish_non_exhaustive()
     }
 }

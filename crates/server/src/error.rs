@@ -19,7 +19,11 @@ pub(crate) type ApiResult<T> = Result<T, ApiError>;
 
 impl ApiError {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into() }
+        Self {
+            status,
+            code,
+            message: message.into(),
+        }
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -51,10 +55,12 @@ impl From<Denied> for ApiError {
             Denied::Invalid(message) => Self::bad_request(message),
             Denied::Store(error) => Self::from(error),
             Denied::Kernel(status) => internal(&status),
-            Denied::Taken(_) | Denied::Ended(_) | Denied::QueueClosed | Denied::RetriesSpent(_)
-            | Denied::Illegal { .. } | Denied::Raced => {
-                Self::new(StatusCode::CONFLICT, "conflict", denied.to_string())
-            }
+            Denied::Taken(_)
+            | Denied::Ended(_)
+            | Denied::QueueClosed
+            | Denied::RetriesSpent(_)
+            | Denied::Illegal { .. }
+            | Denied::Raced => Self::new(StatusCode::CONFLICT, "conflict", denied.to_string()),
             Denied::NotHolder => Self::new(StatusCode::CONFLICT, "not_holder", denied.to_string()),
         }
     }
@@ -63,7 +69,10 @@ impl From<Denied> for ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match &error {
-            StoreError::Database { kind: DatabaseErrorKind::Full, .. } => Self::new(
+            StoreError::Database {
+                kind: DatabaseErrorKind::Full,
+                ..
+            } => Self::new(
                 StatusCode::INSUFFICIENT_STORAGE,
                 "storage_full",
                 "the server's disk is full: nothing was stored; free some space and send it again",

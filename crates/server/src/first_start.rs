@@ -17,7 +17,9 @@ pub(crate) fn secret(store: &Store, entropy: &dyn Entropy) -> Result<Vec<u8>, De
     let candidate = kiln_kernel::hex::encode(&random);
     let secret: String = store
         .ledger
-        .submit(move |tx: &mut dyn Tx| Ok::<_, Denied>(setting::put_if_absent(tx, SECRET, &candidate)?))
+        .submit(move |tx: &mut dyn Tx| {
+            Ok::<_, Denied>(setting::put_if_absent(tx, SECRET, &candidate)?)
+        })
         .wait()?;
     Ok(secret.into_bytes())
 }
@@ -30,7 +32,10 @@ pub(crate) fn admin(
 ) -> Result<Option<String>, Denied> {
     let key = key::mint(KeyKind::User, entropy);
     let hash = key::hash(&key);
-    let (user, uuid) = (UserUuid::mint(clock.wall(), entropy), KeyUuid::mint(clock.wall(), entropy));
+    let (user, uuid) = (
+        UserUuid::mint(clock.wall(), entropy),
+        KeyUuid::mint(clock.wall(), entropy),
+    );
     let made = store
         .ledger
         .submit(move |tx: &mut dyn Tx| {
@@ -58,7 +63,8 @@ pub(crate) fn another_admin_key(
     store
         .ledger
         .submit(move |tx: &mut dyn Tx| {
-            let admin = account::find_by_email(tx, ADMIN_EMAIL)?.ok_or(Denied::NotFound("administrator"))?;
+            let admin = account::find_by_email(tx, ADMIN_EMAIL)?
+                .ok_or(Denied::NotFound("administrator"))?;
             account::insert_key(tx, uuid, admin.id, "operator", &hash)?;
             Ok::<_, Denied>(())
         })

@@ -11,7 +11,7 @@ use crate::key::{self, KeyKind};
 
 /// The server's administrator.
 #[derive(Clone, Debug)]
-pub(crate) struct Admin(pub(crate) Account);
+pub(crate) struct Admin;
 
 /// A person with a live key.
 #[derive(Clone, Debug)]
@@ -43,7 +43,10 @@ impl FromRequestParts<Shared> for User {
 
     async fn from_request_parts(parts: &mut Parts, app: &Shared) -> ApiResult<Self> {
         let credential = bearer(parts).ok_or_else(ApiError::unauthorized)?.to_owned();
-        account_of(app, &credential).await?.map(User).ok_or_else(ApiError::unauthorized)
+        account_of(app, &credential)
+            .await?
+            .map(User)
+            .ok_or_else(ApiError::unauthorized)
     }
 }
 
@@ -53,6 +56,10 @@ impl FromRequestParts<Shared> for Admin {
     async fn from_request_parts(parts: &mut Parts, app: &Shared) -> ApiResult<Self> {
         let User(account) = User::from_request_parts(parts, app).await?;
         // A stranger and a user without the right see the same.
-        if account.admin { Ok(Self(account)) } else { Err(ApiError::unauthorized()) }
+        if account.admin {
+            Ok(Self)
+        } else {
+            Err(ApiError::unauthorized())
+        }
     }
 }

@@ -39,7 +39,10 @@ pub(crate) fn mint(kind: KeyKind, entropy: &dyn Entropy) -> String {
 }
 
 pub(crate) fn hash(key: &str) -> String {
-    kiln_model::Digest::from_hash(&Sha256::digest(key)).expect("SHA-256 has 32 bytes").hex().to_owned()
+    kiln_model::Digest::from_hash(&Sha256::digest(key))
+        .expect("SHA-256 has 32 bytes")
+        .hex()
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -62,7 +65,12 @@ mod tests {
         let entropy = Counting::default();
         let key = mint(KeyKind::Runner, &entropy);
         assert_eq!(key.len(), 45);
-        assert!(key.strip_prefix("bencher_runner_").unwrap().bytes().all(|b| b.is_ascii_alphanumeric()));
+        assert!(
+            key.strip_prefix("bencher_runner_")
+                .unwrap()
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric())
+        );
         assert_eq!(mint(KeyKind::User, &entropy).len(), 43);
         assert_ne!(hash(&key), hash(&mint(KeyKind::Runner, &entropy)));
         assert_eq!(hash(&key).len(), 64);

@@ -31,11 +31,22 @@ pub(crate) async fn stamp(State(ids): State<RequestIds>, request: Request, next:
         response = with_request_id(response, &id).await;
     }
     let headers = response.headers_mut();
-    headers.insert(REQUEST_ID, HeaderValue::from_str(&id).expect("a UUID is a header value"));
+    headers.insert(
+        REQUEST_ID,
+        HeaderValue::from_str(&id).expect("a UUID is a header value"),
+    );
     if is_api {
-        headers.entry(TOTAL_COUNT).or_insert(HeaderValue::from_static("1"));
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("X-Total-Count"));
+        headers
+            .entry(TOTAL_COUNT)
+            .or_insert(HeaderValue::from_static("1"));
+        headers.insert(
+            header::ACCESS_CONTROL_ALLOW_ORIGIN,
+            HeaderValue::from_static("*"),
+        );
+        headers.insert(
+            header::ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static("X-Total-Count"),
+        );
         headers.insert(
             header::ACCESS_CONTROL_ALLOW_HEADERS,
             HeaderValue::from_static("Content-Type, Authorization"),
@@ -47,19 +58,30 @@ pub(crate) async fn stamp(State(ids): State<RequestIds>, request: Request, next:
 /// Error bodies carry the id too; errors that come from below the handlers get a body of the same shape.
 async fn with_request_id(response: Response, id: &str) -> Response {
     let (mut parts, body) = response.into_parts();
-    let bytes = axum::body::to_bytes(body, MAX_ERROR_BODY).await.unwrap_or_default();
+    let bytes = axum::body::to_bytes(body, MAX_ERROR_BODY)
+        .await
+        .unwrap_or_default();
     let mut error = serde_json::from_slice(&bytes).unwrap_or_else(|_| ErrorBody {
         request_id: String::new(),
         error_code: None,
         message: match String::from_utf8_lossy(&bytes).trim() {
-            "" => parts.status.canonical_reason().unwrap_or("error").to_owned(),
+            "" => parts
+                .status
+                .canonical_reason()
+                .unwrap_or("error")
+                .to_owned(),
             text => text.to_owned(),
         },
     });
     id.clone_into(&mut error.request_id);
     let body = serde_json::to_vec(&error).expect("an error is plain data");
-    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
+    parts.headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    parts
+        .headers
+        .insert(header::CONTENT_LENGTH, HeaderValue::from(body.len()));
     Response::from_parts(parts, Body::from(body))
 }
 

@@ -27,7 +27,10 @@ pub fn stats(ledger: &Ledger) -> Result<KernelStats, Status> {
 pub fn list(ledger: &Ledger, max: usize) -> Result<Vec<DeadLetter>, Status> {
     ledger.read(move |tx| {
         let letters = dead_letters::list(tx, InboxKey::new(0, 0), max.min(PAGE))?;
-        Ok(letters.iter().map(|(key, letter)| view(*key, letter)).collect())
+        Ok(letters
+            .iter()
+            .map(|(key, letter)| view(*key, letter))
+            .collect())
     })
 }
 
@@ -42,7 +45,10 @@ pub fn replay(ledger: &Ledger, worker: u64, seq: u64) -> Result<Replayed, Status
     ledger.write(move |tx| {
         let back = dead_letters::replay_at_tail(tx, key)?;
         tx.ring(kiln_store::Bell::Kernel);
-        Ok(Replayed { worker: back.worker, seq: back.seq })
+        Ok(Replayed {
+            worker: back.worker,
+            seq: back.seq,
+        })
     })
 }
 
@@ -78,10 +84,12 @@ fn inboxes<T: KvTx + ?Sized>(tx: &mut T) -> Result<Vec<InboxStats>, Status> {
     let mut found: Vec<InboxStats> = Vec::new();
     let mut bad = None;
     pages(tx, Dbi::INBOX, |key| match InboxKey::decode(key) {
-        Ok(InboxKey { worker, .. }) => match found.last_mut().filter(|last| last.worker == worker) {
-            Some(last) => last.frames += 1,
-            None => found.push(InboxStats { worker, frames: 1 }),
-        },
+        Ok(InboxKey { worker, .. }) => {
+            match found.last_mut().filter(|last| last.worker == worker) {
+                Some(last) => last.frames += 1,
+                None => found.push(InboxStats { worker, frames: 1 }),
+            }
+        }
         Err(status) => bad = Some(status),
     })?;
     bad.map_or(Ok(found), Err)

@@ -13,8 +13,8 @@ use kiln_store::{Store, StoreConfig};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tower::util::MapRequestLayer;
 use tower::Layer as _;
+use tower::util::MapRequestLayer;
 
 use crate::app::{App, Shared};
 use crate::channel::Channels;
@@ -35,7 +35,10 @@ pub struct ServerConfig {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("cannot listen on {address}: {source}")]
-    Listen { address: SocketAddr, source: std::io::Error },
+    Listen {
+        address: SocketAddr,
+        source: std::io::Error,
+    },
     #[error(transparent)]
     Store(#[from] kiln_store::Error),
     #[error("the store is not as it should be: {0}")]
@@ -56,7 +59,9 @@ pub struct Server {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("Server")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
     }
 }
 
@@ -67,15 +72,23 @@ impl Server {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Result<Self, StartError> {
-        let listener = TcpListener::bind(config.listen)
-            .await
-            .map_err(|source| StartError::Listen { address: config.listen, source })?;
-        let address = listener
-            .local_addr()
-            .map_err(|source| StartError::Listen { address: config.listen, source })?;
-        let public_url = config.public_url.unwrap_or_else(|| format!("http://{address}"));
+        let listener =
+            TcpListener::bind(config.listen)
+                .await
+                .map_err(|source| StartError::Listen {
+                    address: config.listen,
+                    source,
+                })?;
+        let address = listener.local_addr().map_err(|source| StartError::Listen {
+            address: config.listen,
+            source,
+        })?;
+        let public_url = config
+            .public_url
+            .unwrap_or_else(|| format!("http://{address}"));
         let opening = (config.store, Arc::clone(&clock), Arc::clone(&entropy));
-        let (store, secret, admin_key) = blocking(move || open(&opening.0, &*opening.1, &*opening.2)).await?;
+        let (store, secret, admin_key) =
+            blocking(move || open(&opening.0, &*opening.1, &*opening.2)).await?;
         store.announce(&public_url)?;
         let app = Arc::new(App {
             registry: Registry::new(store.clone()),
@@ -99,7 +112,14 @@ impl Server {
             tokio::spawn(worker::pulse(Arc::clone(&app), stop.clone())),
             tokio::spawn(serve(listener, routes(&app), stop.clone())),
         ];
-        Ok(Self { app, address, admin_key, kernel, stop, tasks })
+        Ok(Self {
+            app,
+            address,
+            admin_key,
+            kernel,
+            stop,
+            tasks,
+        })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -138,7 +158,6 @@ impl Server {
     }
 }
 
-
 fn open(
     config: &StoreConfig,
     clock: &dyn Clock,
@@ -151,7 +170,10 @@ fn open(
 }
 
 fn routes(app: &Shared) -> Router {
-    let ids = RequestIds { clock: Arc::clone(&app.clock), entropy: Arc::clone(&app.entropy) };
+    let ids = RequestIds {
+        clock: Arc::clone(&app.clock),
+        entropy: Arc::clone(&app.entropy),
+    };
     Router::new()
         .merge(v0::routes())
         .merge(v2::routes())
@@ -163,7 +185,9 @@ async fn serve(listener: TcpListener, routes: Router, stop: CancellationToken) {
     // The path must be mended before the router looks at it, so this layer goes around the router.
     let service = MapRequestLayer::new(layers::one_slash).layer(routes);
     let service = service.into_make_service_with_connect_info::<SocketAddr>();
-    let served = axum::serve(listener, service).with_graceful_shutdown(stop.cancelled_owned()).await;
+    let served = axum::serve(listener, service)
+        .with_graceful_shutdown(stop.cancelled_owned())
+        .await;
     if let Err(error) = served {
         tracing::error!(%error, "the listener failed");
     }
@@ -171,7 +195,9 @@ async fn serve(listener: TcpListener, routes: Router, stop: CancellationToken) {
 
 /// Runs what blocks on a thread that may.
 async fn blocking<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> T {
-    tokio::task::spawn_blocking(body).await.expect("it does not panic, and nobody cancels it")
+    tokio::task::spawn_blocking(body)
+        .await
+        .expect("it does not panic, and nobody cancels it")
 }
 
 /// Makes another key for the administrator of a store that no server has open.

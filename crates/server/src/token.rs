@@ -61,7 +61,9 @@ pub(crate) struct Tokens {
 
 impl std::fmt::Debug for Tokens {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tokens").field("issuer", &self.issuer).finish_non_exhaustive()
+        f.debug_struct("Tokens")
+            .field("issuer", &self.issuer)
+            .finish_non_exhaustive()
     }
 }
 
@@ -79,8 +81,14 @@ impl Tokens {
         seconds: i64,
     ) -> String {
         let iat = wall.as_secs();
-        let claims =
-            Claims { aud: audience, exp: iat + seconds, iat, iss: self.issuer.clone(), sub: subject, oci };
+        let claims = Claims {
+            aud: audience,
+            exp: iat + seconds,
+            iat,
+            iss: self.issuer.clone(),
+            sub: subject,
+            oci,
+        };
         let body = serde_json::to_vec(&claims).expect("claims are plain data");
         let signed = format!("{HEADER}.{}", URL_SAFE_NO_PAD.encode(body));
         let signature = URL_SAFE_NO_PAD.encode(self.mac(&signed).finalize().into_bytes());
@@ -119,8 +127,17 @@ mod tests {
     }
 
     fn signed() -> String {
-        let scope = OciScope { repository: Some("p".to_owned()), actions: vec![Action::Pull] };
-        tokens().sign(Audience::OciRunner, "runner".to_owned(), Some(scope), NOW, 600)
+        let scope = OciScope {
+            repository: Some("p".to_owned()),
+            actions: vec![Action::Pull],
+        };
+        tokens().sign(
+            Audience::OciRunner,
+            "runner".to_owned(),
+            Some(scope),
+            NOW,
+            600,
+        )
     }
 
     #[test]
@@ -128,15 +145,31 @@ mod tests {
         let token = signed();
         let claims = tokens().check(&token, NOW).unwrap();
         assert_eq!(claims.aud, Audience::OciRunner);
-        assert!(tokens().check(&token, NOW + std::time::Duration::from_secs(599)).is_some());
-        assert!(tokens().check(&token, NOW + std::time::Duration::from_secs(600)).is_none());
+        assert!(
+            tokens()
+                .check(&token, NOW + std::time::Duration::from_secs(599))
+                .is_some()
+        );
+        assert!(
+            tokens()
+                .check(&token, NOW + std::time::Duration::from_secs(600))
+                .is_none()
+        );
     }
 
     #[test]
     fn another_secret_issuer_algorithm_or_body_is_refused() {
         let token = signed();
-        assert!(Tokens::new(b"other".to_vec(), "http://localhost".to_owned()).check(&token, NOW).is_none());
-        assert!(Tokens::new(b"secret".to_vec(), "http://else".to_owned()).check(&token, NOW).is_none());
+        assert!(
+            Tokens::new(b"other".to_vec(), "http://localhost".to_owned())
+                .check(&token, NOW)
+                .is_none()
+        );
+        assert!(
+            Tokens::new(b"secret".to_vec(), "http://else".to_owned())
+                .check(&token, NOW)
+                .is_none()
+        );
         let (_, rest) = token.split_once('.').unwrap();
         let none = URL_SAFE_NO_PAD.encode(r#"{"alg":"none","typ":"JWT"}"#);
         assert!(tokens().check(&format!("{none}.{rest}"), NOW).is_none());

@@ -24,19 +24,40 @@ pub(crate) fn routes() -> Router<Shared> {
             "/v0/server/kernel/dead-letters",
             get(kernel::list_dead_letters).delete(kernel::drain_dead_letters),
         )
-        .route("/v0/server/kernel/dead-letters/{worker}/{seq}", get(kernel::get_dead_letter))
-        .route("/v0/server/kernel/dead-letters/{worker}/{seq}/replay", post(kernel::replay_dead_letter))
-        .route("/v0/runners", get(runners::list_runners).post(runners::create_runner))
+        .route(
+            "/v0/server/kernel/dead-letters/{worker}/{seq}",
+            get(kernel::get_dead_letter),
+        )
+        .route(
+            "/v0/server/kernel/dead-letters/{worker}/{seq}/replay",
+            post(kernel::replay_dead_letter),
+        )
+        .route(
+            "/v0/runners",
+            get(runners::list_runners).post(runners::create_runner),
+        )
         .route("/v0/runners/{runner}", get(runners::get_runner))
         .route("/v0/runners/{runner}/key", post(runners::rotate_key))
-        .route("/v0/runners/{runner}/specs", get(runners::list_specs).post(runners::add_spec))
+        .route(
+            "/v0/runners/{runner}/specs",
+            get(runners::list_specs).post(runners::add_spec),
+        )
         .route("/v0/runners/{runner}/channel", get(channel::open_channel))
         .route("/v0/specs", get(specs::list_specs).post(specs::create_spec))
         .route("/v0/specs/{spec}", get(specs::get_spec))
         .route("/v0/run", post(run::submit_run))
         .route("/v0/projects/{project}/jobs", get(jobs::list_jobs))
         .route("/v0/projects/{project}/jobs/{job}", get(jobs::get_job))
-        .route("/v0/projects/{project}/jobs/{job}/cancel", post(jobs::cancel_job))
-        .route("/v0/projects/{project}/jobs/{job}/events", get(jobs::list_events))
-        .route("/v0/projects/{project}/reports/{report}", get(reports::get_report))
+        .route(
+            "/v0/projects/{project}/jobs/{job}/cancel",
+            post(jobs::cancel_job),
+        )
+        .route(
+            "/v0/projects/{project}/jobs/{job}/events",
+            get(jobs::list_events),
+        )
+        .route(
+            "/v0/projects/{project}/reports/{report}",
+            get(reports::get_report),
+        )
 }

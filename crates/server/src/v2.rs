@@ -31,11 +31,16 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/v2/", get(dispatch::ping))
         .route("/v2/{*path}", any(dispatch::dispatch))
         .layer(middleware::map_response(name_version))
-        .route("/v0/auth/oci/token", get(token::get_token).post(token::post_token))
+        .route(
+            "/v0/auth/oci/token",
+            get(token::get_token).post(token::post_token),
+        )
 }
 
 /// Old clients look for it to tell a registry from another server.
 async fn name_version(mut response: Response) -> Response {
-    response.headers_mut().insert(API_VERSION, HeaderValue::from_static("registry/2.0"));
+    response
+        .headers_mut()
+        .insert(API_VERSION, HeaderValue::from_static("registry/2.0"));
     response
 }

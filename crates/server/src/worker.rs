@@ -33,10 +33,17 @@ const POLICY: Policy = Policy {
 pub(crate) type KernelWorker = Worker<Ledger, TaskHandler>;
 
 /// `owner` names this server among those on the same database.
-pub(crate) fn start_kernel(store: &Store, owner: u64, handle: Handle) -> Result<KernelWorker, Status> {
+pub(crate) fn start_kernel(
+    store: &Store,
+    owner: u64,
+    handle: Handle,
+) -> Result<KernelWorker, Status> {
     let handler = TaskHandler {
         reader: store.reader.clone(),
-        objects: Arc::new(StoredOutputs { objects: store.objects.clone(), handle }),
+        objects: Arc::new(StoredOutputs {
+            objects: store.objects.clone(),
+            handle,
+        }),
         opened: store.ledger.now(),
     };
     let time = LedgerTime {
@@ -48,7 +55,12 @@ pub(crate) fn start_kernel(store: &Store, owner: u64, handle: Handle) -> Result<
     // Servers on one database share the worker; their leases must not look alike.
     config.runner.owner = owner;
     config.on_error = OnError::Survive;
-    let worker = Worker::init(store.ledger.clone(), Arc::new(handler), config, Arc::new(time))?;
+    let worker = Worker::init(
+        store.ledger.clone(),
+        Arc::new(handler),
+        config,
+        Arc::new(time),
+    )?;
     worker.set_policy(POLICY);
     worker.set_idle_policy(MAX_IDLE_MS);
     worker.start()?;
@@ -73,7 +85,10 @@ impl Time for LedgerTime {
     }
 
     fn sleep(&self, span: Duration) {
-        self.bell.lock().unwrap_or_else(PoisonError::into_inner).wait_timeout(span);
+        self.bell
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .wait_timeout(span);
     }
 }
 

@@ -17,6 +17,11 @@ pub(super) const NEEDS: &[Need] = &[
         why: "a whole user land in one file, for the images of tests and demo",
     },
     Need {
+        package: "docker-registry",
+        proof: Proof::Program("docker-registry"),
+        why: "somebody else's registry, for our OCI client",
+    },
+    Need {
         package: "postgresql",
         proof: Proof::PostgresServer { at_least: 14 },
         why: "the store is tested on a real PostgreSQL as well",
@@ -25,6 +30,11 @@ pub(super) const NEEDS: &[Need] = &[
         package: "skopeo",
         proof: Proof::Program("skopeo"),
         why: "somebody else's OCI client, for the registry",
+    },
+    Need {
+        package: "util-linux",
+        proof: Proof::Program("setpriv"),
+        why: "tests run programs as an ordinary user",
     },
     Need {
         package: "umoci",
@@ -41,15 +51,8 @@ pub(super) struct CargoTool {
     pub(super) why: &'static str,
 }
 
-pub(super) const CARGO_TOOLS: &[CargoTool] = &[
-    CargoTool {
-        package: "cargo-nextest",
-        subcommand: "nextest",
-        why: "runs tests faster; optional: cargo install cargo-nextest --locked",
-    },
-    CargoTool {
-        package: "cargo-deny",
-        subcommand: "deny",
-        why: "a second opinion on licences and bans; optional: cargo install cargo-deny --locked",
-    },
-];
+pub(super) const CARGO_TOOLS: &[CargoTool] = &[CargoTool {
+    package: "cargo-deny",
+    subcommand: "deny",
+    why: "a second opinion on licences and bans; optional: cargo install cargo-deny --locked",
+}];

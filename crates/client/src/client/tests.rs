@@ -55,8 +55,14 @@ async fn a_call_carries_the_key_and_reads_the_answer() {
     let version = client(&base).server_version().await.unwrap();
     assert_eq!(version.version, "0.6.12");
     let asked = asked.await.unwrap();
-    assert!(asked.starts_with("GET /v0/server/version HTTP/1.1\r\n"), "{asked}");
-    assert!(asked.contains("authorization: Bearer bencher_user_secret\r\n"), "{asked}");
+    assert!(
+        asked.starts_with("GET /v0/server/version HTTP/1.1\r\n"),
+        "{asked}"
+    );
+    assert!(
+        asked.contains("authorization: Bearer bencher_user_secret\r\n"),
+        "{asked}"
+    );
 }
 
 #[tokio::test]
@@ -71,14 +77,20 @@ async fn a_body_is_sent_as_json() {
     assert_eq!(made.key, "bencher_runner_x");
     let asked = asked.await.unwrap();
     assert!(asked.starts_with("POST /v0/runners "), "{asked}");
-    assert!(asked.contains("content-type: application/json\r\n"), "{asked}");
+    assert!(
+        asked.contains("content-type: application/json\r\n"),
+        "{asked}"
+    );
     assert!(asked.ends_with(r#"{"name":"Rack 7"}"#), "{asked}");
 }
 
 #[tokio::test]
 async fn a_list_is_asked_for_by_page_and_filter() {
     let (base, asked) = answer_once("200 OK", "[]").await;
-    let page = Page { number: 2, size: 50 };
+    let page = Page {
+        number: 2,
+        size: 50,
+    };
     let jobs = client(&base)
         .list_jobs("my project", Some(kiln_model::Status::Running), page)
         .await
@@ -97,7 +109,10 @@ async fn a_refusal_is_an_error_with_the_servers_words() {
     let Error::NotFound(answer) = error else {
         panic!("{error:?}")
     };
-    assert_eq!(answer.to_string(), "no such runner (status 404, request r-9)");
+    assert_eq!(
+        answer.to_string(),
+        "no such runner (status 404, request r-9)"
+    );
 }
 
 #[tokio::test]
@@ -119,7 +134,11 @@ async fn an_answer_of_another_shape_is_unreadable() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let (base, _asked) = answer_once("307 Temporary Redirect\r\nlocation: http://127.0.0.1:1/", "").await;
+    let (base, _asked) = answer_once(
+        "307 Temporary Redirect\r\nlocation: http://127.0.0.1:1/",
+        "",
+    )
+    .await;
     let error = client(&base).check_health().await.unwrap_err();
     assert_eq!(error.answer().map(|answer| answer.status), Some(307));
 }
@@ -133,7 +152,14 @@ fn the_key_is_not_shown_by_debug() {
 #[test]
 fn addresses_that_are_not_a_servers_are_refused() {
     install_tls();
-    for bad in ["", "host", "ftp://host", "http://u:p@host", "http://host/?q", "http://host/#f"] {
+    for bad in [
+        "",
+        "host",
+        "ftp://host",
+        "http://u:p@host",
+        "http://host/?q",
+        "http://host/#f",
+    ] {
         let refused = Client::new(bad, None);
         assert!(matches!(refused, Err(Error::Address(_))), "{bad:?}");
     }
@@ -143,8 +169,14 @@ fn addresses_that_are_not_a_servers_are_refused() {
 fn a_name_stays_one_segment_and_cannot_climb() {
     let base = parse_base("https://host/kiln/").unwrap();
     let url = join(&base, &["v0", "runners", "a/../b?c#d"]).unwrap();
-    assert_eq!(url.as_str(), "https://host/kiln/v0/runners/a%2F..%2Fb%3Fc%23d");
+    assert_eq!(
+        url.as_str(),
+        "https://host/kiln/v0/runners/a%2F..%2Fb%3Fc%23d"
+    );
     for bad in ["", ".", ".."] {
-        assert!(matches!(join(&base, &["v0", bad]), Err(Error::Name(_))), "{bad:?}");
+        assert!(
+            matches!(join(&base, &["v0", bad]), Err(Error::Name(_))),
+            "{bad:?}"
+        );
     }
 }

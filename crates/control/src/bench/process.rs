@@ -3,9 +3,9 @@
 use kiln_insight::{Results, read_all, result_texts};
 use kiln_model::v0::JobOutput;
 use kiln_model::{JobUuid, ProjectUuid, Status};
-use kiln_store::{ObjectKey, Tx};
 use kiln_store::sql::report::{self, Report, ReportMetric};
 use kiln_store::sql::{job, job_output};
+use kiln_store::{ObjectKey, Tx};
 
 use super::RunSettings;
 use crate::{Denied, jobs};

@@ -53,6 +53,9 @@ pub(crate) fn advance_with(
     job.life.events += 1;
     if to.is_ended() && !from.is_ended() {
         job.life.ended = Some(wall);
+    }
+    // A result that is put to use keeps its cause; a refused or a late one has a new one.
+    if to.is_ended() && to != Status::Processed {
         job.life.cause = Some(cause.trigger);
         job.life.message = cause.message.map(str::to_owned);
     }

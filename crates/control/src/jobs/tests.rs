@@ -6,6 +6,7 @@ use kiln_model::{Kind, Priority, Status, Trigger};
 
 use super::{
     Canceled, Delivered, Directive, Holder, Output, cancel, complete, fail, forget, process,
+    refuse_hand_off,
 };
 use crate::Denied;
 use crate::testing::{GRACE, LEASE, RUN, SET_UP, World};
@@ -419,4 +420,16 @@ fn after_a_start_nothing_is_lost_before_one_full_window() {
     assert_eq!(decided, None);
     assert_eq!(world.status(id), Status::Running);
     assert_eq!(world.job(id).life.timer.unwrap().0, opened + LEASE);
+}
+
+#[test]
+fn a_result_that_ingest_refuses_says_so_on_the_row() {
+    let (world, id, holder) = running(Kind::Runtime);
+    world.complete(id, holder).unwrap();
+    let epoch = holder.epoch.unwrap();
+    assert!(world.write(move |tx| refuse_hand_off(tx, id, epoch, "no such repository", "ingest")));
+    let life = world.job(id).life;
+    assert_eq!(life.status, Status::Failed);
+    assert_eq!(life.cause, Some(Trigger::HandOffRefused));
+    assert_eq!(life.message.as_deref(), Some("no such repository"));
 }

@@ -94,7 +94,9 @@ impl TaskHandler {
         let parsed = bench::parse(&found.report, &found.body);
         self.objects
             .put(&found.object_key, &found.digest, &found.body)
-            .map_err(|error| Status::Store(format!("the output of job {id} was not kept: {error}")))?;
+            .map_err(|error| {
+                Status::Store(format!("the output of job {id} was not kept: {error}"))
+            })?;
         Ok(Prepared::Result {
             job: id,
             epoch,

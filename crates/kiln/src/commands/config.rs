@@ -23,7 +23,11 @@ pub(super) fn show(context: &Context<'_>, json: bool) -> Result<Exit, Failure> {
             Line {
                 setting: known.key,
                 value: found.map(|setting| {
-                    if known.secret { "(hidden)".to_owned() } else { setting.value.clone() }
+                    if known.secret {
+                        "(hidden)".to_owned()
+                    } else {
+                        setting.value.clone()
+                    }
                 }),
                 source: found.map(|setting| setting.source.to_string()),
                 variable: known.variable,
@@ -38,8 +42,12 @@ pub(super) fn show(context: &Context<'_>, json: bool) -> Result<Exit, Failure> {
     for line in lines {
         let value = line.value.as_deref().unwrap_or("-");
         let source = line.source.as_deref().unwrap_or("not set");
-        context.terminal.data(&format!("{:<14} {value:<32} {source}", line.setting))?;
-        context.terminal.data(&format!("{:<14} {}; {}", "", line.what, line.variable))?;
+        context
+            .terminal
+            .data(&format!("{:<14} {value:<32} {source}", line.setting))?;
+        context
+            .terminal
+            .data(&format!("{:<14} {}; {}", "", line.what, line.variable))?;
     }
     Ok(Exit::Ok)
 }

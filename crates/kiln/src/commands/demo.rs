@@ -28,7 +28,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 pub(super) fn run(context: &Context<'_>, demo: &Demo) -> Result<Exit, Failure> {
     // A demo that works has nothing to log; RUST_LOG-like filters still show everything.
-    if context.settings.find("log").is_some_and(|log| log.source != crate::settings::Source::Default) {
+    if context
+        .settings
+        .find("log")
+        .is_some_and(|log| log.source != crate::settings::Source::Default)
+    {
         crate::log::install(context.settings.need("log")?)?;
     }
     let directory = tempfile::Builder::new().prefix("kiln-demo-").tempdir()?;
@@ -42,7 +46,11 @@ pub(super) fn run(context: &Context<'_>, demo: &Demo) -> Result<Exit, Failure> {
         }
     });
     context.terminal.end_progress();
-    let kept = if demo.keep { Some(directory.keep()) } else { None };
+    let kept = if demo.keep {
+        Some(directory.keep())
+    } else {
+        None
+    };
     let mut story = outcome?;
     story.kept = kept;
     if demo.json.json {
@@ -61,15 +69,16 @@ async fn play(context: &Context<'_>, directory: &std::path::Path) -> Result<Stor
     terminal.progress("starting a server");
     let server = start_server(directory, Arc::clone(&clock)).await?;
     let url = server.public_url().to_owned();
-    let admin = server.admin_key().map(str::to_owned).ok_or_else(|| {
-        Failure::unexpected("a new server made no administrator key")
-    })?;
+    let admin = server
+        .admin_key()
+        .map(str::to_owned)
+        .ok_or_else(|| Failure::unexpected("a new server made no administrator key"))?;
     let client = Client::new(&url, Some(&admin)).map_err(from_client)?;
     stages.done("server started");
 
     terminal.progress("starting a runner");
     let key = up::local_runner(&client).await?;
-    let agent = runner::agent(AgentConfig {
+    let agent = runner::agent(&AgentConfig {
         server_url: url.clone(),
         runner: "local".to_owned(),
         key,
@@ -88,7 +97,9 @@ async fn play(context: &Context<'_>, directory: &std::path::Path) -> Result<Stor
 
     terminal.progress("submitting a run");
     let report = client.submit_run(&new_run()).await.map_err(from_client)?;
-    let job = report.job.ok_or_else(|| Failure::unexpected("the run has no job"))?;
+    let job = report
+        .job
+        .ok_or_else(|| Failure::unexpected("the run has no job"))?;
     stages.done("run submitted");
 
     let ended = wait(context, &client, job, &*clock).await?;
@@ -106,14 +117,24 @@ async fn play(context: &Context<'_>, directory: &std::path::Path) -> Result<Stor
     story
 }
 
-async fn start_server(directory: &std::path::Path, clock: Arc<dyn Clock>) -> Result<Server, Failure> {
+async fn start_server(
+    directory: &std::path::Path,
+    clock: Arc<dyn Clock>,
+) -> Result<Server, Failure> {
     let data = directory.join("server");
     std::fs::create_dir(&data)?;
     let entropy = Arc::new(SystemEntropy);
-    let mut store =
-        StoreConfig::new(data.join("kiln.db").to_string_lossy(), Arc::clone(&clock), entropy.clone());
+    let mut store = StoreConfig::new(
+        data.join("kiln.db").to_string_lossy(),
+        Arc::clone(&clock),
+        entropy.clone(),
+    );
     store.objects = data.join("objects").to_string_lossy().into_owned();
-    let config = ServerConfig { listen: ([127, 0, 0, 1], 0).into(), public_url: None, store };
+    let config = ServerConfig {
+        listen: ([127, 0, 0, 1], 0).into(),
+        public_url: None,
+        store,
+    };
     Server::start(config, clock, entropy)
         .await
         .map_err(|error| Failure::unexpected("the demo's server does not start").because(&error))
@@ -122,7 +143,10 @@ async fn start_server(directory: &std::path::Path, clock: Arc<dyn Clock>) -> Res
 fn new_run() -> NewRun {
     NewRun {
         project: Some(PROJECT.to_owned()),
-        job: Some(NewRunJob { image: format!("{PROJECT}:latest"), ..NewRunJob::default() }),
+        job: Some(NewRunJob {
+            image: format!("{PROJECT}:latest"),
+            ..NewRunJob::default()
+        }),
         ..NewRun::default()
     }
 }
@@ -137,19 +161,31 @@ async fn wait(
     let deadline: Millis = clock.monotonic() + PATIENCE;
     loop {
         let job = client.get_job(PROJECT, uuid).await.map_err(from_client)?;
-        context.terminal.progress(&format!("job {uuid} is {}", job.status));
+        context
+            .terminal
+            .progress(&format!("job {uuid} is {}", job.status));
         match job.status {
             Status::Processed => return Ok(job),
             Status::Failed | Status::Canceled | Status::Abandoned => {
-                let why = job.output.and_then(|output| output.error).unwrap_or_default();
-                return Err(Failure::new(Exit::JobFailed, format!("the job is {}: {why}", job.status)));
+                let why = job
+                    .output
+                    .and_then(|output| output.error)
+                    .unwrap_or_default();
+                return Err(Failure::new(
+                    Exit::JobFailed,
+                    format!("the job is {}: {why}", job.status),
+                ));
             }
             Status::Pending | Status::Claimed | Status::Running | Status::Completed => {}
         }
         if clock.monotonic() > deadline {
             return Err(Failure::new(
                 Exit::JobTimedOut,
-                format!("the job is still {} after {} s", job.status, PATIENCE.as_secs()),
+                format!(
+                    "the job is still {} after {} s",
+                    job.status,
+                    PATIENCE.as_secs()
+                ),
             )
             .hint("`kiln demo --log debug` shows what the server and the runner do"));
         }
@@ -165,7 +201,20 @@ async fn tell(
     stages: Stages,
 ) -> Result<Story, Failure> {
     let uuid = submitted.uuid;
-    let report = client.get_report(PROJECT, uuid).await.map_err(from_client)?;
-    let events = client.list_job_events(PROJECT, job.uuid).await.map_err(from_client)?;
-    Ok(Story { server: url.to_owned(), report, job, events, stages: stages.finish(), kept: None })
+    let report = client
+        .get_report(PROJECT, uuid)
+        .await
+        .map_err(from_client)?;
+    let events = client
+        .list_job_events(PROJECT, job.uuid)
+        .await
+        .map_err(from_client)?;
+    Ok(Story {
+        server: url.to_owned(),
+        report,
+        job,
+        events,
+        stages: stages.finish(),
+        kept: None,
+    })
 }

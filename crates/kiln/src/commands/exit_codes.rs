@@ -12,13 +12,20 @@ struct Line {
 }
 
 pub(super) fn run(context: &Context<'_>, json: bool) -> Result<Exit, Failure> {
-    let lines: Vec<Line> =
-        Exit::ALL.iter().map(|(exit, meaning)| Line { code: exit.code(), meaning }).collect();
+    let lines: Vec<Line> = Exit::ALL
+        .iter()
+        .map(|(exit, meaning)| Line {
+            code: exit.code(),
+            meaning,
+        })
+        .collect();
     if json {
         context.terminal.json(&lines)?;
     } else {
         for line in lines {
-            context.terminal.data(&format!("{:>3}  {}", line.code, line.meaning))?;
+            context
+                .terminal
+                .data(&format!("{:>3}  {}", line.code, line.meaning))?;
         }
     }
     Ok(Exit::Ok)

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kiln_model::Clock;
-use kiln_runner::{Agent, AgentConfig, AgentError, SandboxExecutor, SandboxExecutorConfig, Shutdown};
+use kiln_runner::{
+    Agent, AgentConfig, AgentError, SandboxExecutor, SandboxExecutorConfig, Shutdown,
+};
 use kiln_sandbox::Namespaces;
 use kiln_store::{SystemClock, SystemEntropy};
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,7 +26,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
         data_dir: PathBuf::from(settings.need("runner-data")?),
     };
     runtime()?.block_on(async {
-        let agent = agent(config)?;
+        let agent = agent(&config)?;
         let shutdown = Shutdown::default();
         let running = tokio::spawn(agent.run(shutdown.clone()));
         let mut terminate = signal(SignalKind::terminate())?;
@@ -44,7 +46,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
 }
 
 /// An agent that executes in sandboxes on this host.
-pub(super) fn agent(config: AgentConfig) -> Result<Agent, Failure> {
+pub(super) fn agent(config: &AgentConfig) -> Result<Agent, Failure> {
     make_directory(&config.data_dir)?;
     let broke = |error: &dyn std::error::Error| {
         Failure::unexpected("this host cannot execute jobs").because(error)
@@ -54,11 +56,14 @@ pub(super) fn agent(config: AgentConfig) -> Result<Agent, Failure> {
     let executor = SandboxExecutor::open(
         SandboxExecutorConfig::new(config.data_dir.join("cache")),
         Box::new(Namespaces::new(Arc::clone(&clock))),
-        reqwest::Client::builder().build().map_err(|error| broke(&error))?,
+        reqwest::Client::builder()
+            .build()
+            .map_err(|error| broke(&error))?,
         Arc::clone(&clock),
     )
     .map_err(|error| broke(&error))?;
-    Agent::new(&config, Arc::new(executor), clock, Arc::new(SystemEntropy)).map_err(|error| explain(&error))
+    Agent::new(config, Arc::new(executor), clock, Arc::new(SystemEntropy))
+        .map_err(|error| explain(&error))
 }
 
 /// The first time: finish what is held. The second time: stop it.
@@ -66,7 +71,9 @@ fn ask_to_stop(context: &Context<'_>, shutdown: &Shutdown) {
     if shutdown.drain.is_cancelled() {
         shutdown.stop.cancel();
     } else {
-        context.terminal.note("Finishing the job that is held, then stopping; once more to stop it now.");
+        context
+            .terminal
+            .note("Finishing the job that is held, then stopping; once more to stop it now.");
         shutdown.drain.cancel();
     }
 }

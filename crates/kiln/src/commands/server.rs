@@ -47,16 +47,25 @@ impl Plan {
                 Failure::usage(format!("--listen {listen:?} is not an address"))
                     .hint("write it as IP:PORT, for example 127.0.0.1:6610")
             })?,
-            database: settings.get("database").map_or_else(|| within("kiln.db"), str::to_owned),
-            objects: settings.get("objects").map_or_else(|| within("objects"), str::to_owned),
-            public_url: settings.get("public-url").map(|url| url.trim_end_matches('/').to_owned()),
+            database: settings
+                .get("database")
+                .map_or_else(|| within("kiln.db"), str::to_owned),
+            objects: settings
+                .get("objects")
+                .map_or_else(|| within("objects"), str::to_owned),
+            public_url: settings
+                .get("public-url")
+                .map(|url| url.trim_end_matches('/').to_owned()),
             data,
         })
     }
 
     pub(super) fn store(&self) -> StoreConfig {
-        let mut config =
-            StoreConfig::new(self.database.clone(), Arc::new(SystemClock::new()), Arc::new(SystemEntropy));
+        let mut config = StoreConfig::new(
+            self.database.clone(),
+            Arc::new(SystemClock::new()),
+            Arc::new(SystemEntropy),
+        );
         config.objects.clone_from(&self.objects);
         config
     }
@@ -67,15 +76,26 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
     make_directory(&plan.data)?;
     let store = plan.store();
     let (clock, entropy) = (Arc::clone(&store.clock), Arc::clone(&store.entropy));
-    let config = ServerConfig { listen: plan.listen, public_url: plan.public_url.clone(), store };
-    let server = Server::start(config, clock, entropy).await.map_err(|error| explain(plan, &error))?;
+    let config = ServerConfig {
+        listen: plan.listen,
+        public_url: plan.public_url.clone(),
+        store,
+    };
+    let server = Server::start(config, clock, entropy)
+        .await
+        .map_err(|error| explain(plan, &error))?;
     if let Some(key) = server.admin_key() {
         let path = plan.data.join("admin.key");
         write_private(&path, key)?;
-        context.terminal.note(&format!("The administrator's key is in {}; it is not shown again.", path.display()));
+        context.terminal.note(&format!(
+            "The administrator's key is in {}; it is not shown again.",
+            path.display()
+        ));
     }
     write_whole(&plan.data.join("address"), &server.address().to_string())?;
-    context.terminal.data(&format!("listening on {}", server.public_url()))?;
+    context
+        .terminal
+        .data(&format!("listening on {}", server.public_url()))?;
     Ok(server)
 }
 
@@ -94,7 +114,9 @@ pub(super) async fn until_told(server: &Server) -> Result<Exit, Failure> {
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     // Whoever speaks TLS in this process does so with ring; a second call finds it installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+    Ok(tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?)
 }
 
 fn explain(plan: &Plan, error: &StartError) -> Failure {
@@ -102,21 +124,20 @@ fn explain(plan: &Plan, error: &StartError) -> Failure {
         StartError::Listen { address, source } => {
             let failure =
                 Failure::new(Exit::Usage, format!("cannot listen on {address}")).because(source);
-            match source.kind() {
-                io::ErrorKind::AddrInUse => failure.hint(
-                    "another program has this port: stop it, or take another with --listen 127.0.0.1:0",
-                ),
-                io::ErrorKind::PermissionDenied => {
-                    failure.hint("ports below 1024 need more rights: take another with --listen")
-                }
-                _ => failure.hint("is this address on this machine? take another with --listen"),
-            }
+            failure.hint(if source.kind() == io::ErrorKind::AddrInUse {
+                "another program has this port: stop it, or take another with --listen 127.0.0.1:0"
+            } else if source.kind() == io::ErrorKind::PermissionDenied {
+                "ports below 1024 need more rights: take another with --listen"
+            } else {
+                "is this address on this machine? take another with --listen"
+            })
         }
         StartError::Store(kiln_store::Error::Refused(text)) => Failure::usage(text.clone()),
-        StartError::Store(error) => {
-            Failure::unexpected(format!("the store at {} cannot be opened", plan.data.display()))
-                .because(error)
-        }
+        StartError::Store(error) => Failure::unexpected(format!(
+            "the store at {} cannot be opened",
+            plan.data.display()
+        ))
+        .because(error),
         StartError::Contents(_) | StartError::Kernel(_) => {
             Failure::unexpected("the server cannot start").because(error)
         }
@@ -124,11 +145,15 @@ fn explain(plan: &Plan, error: &StartError) -> Failure {
 }
 
 pub(super) fn make_directory(path: &Path) -> Result<(), Failure> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| {
-        Failure::usage(format!("the directory {} cannot be made", path.display()))
-            .because(&error)
-            .hint("choose another with --data, or make it writable for this user")
-    })
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(|error| {
+            Failure::usage(format!("the directory {} cannot be made", path.display()))
+                .because(&error)
+                .hint("choose another with --data, or make it writable for this user")
+        })
 }
 
 fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
@@ -147,7 +172,8 @@ fn write_private(path: &Path, text: &str) -> Result<(), Failure> {
 /// Whole or not at all: a reader never sees half an address.
 fn write_whole(path: &Path, text: &str) -> Result<(), Failure> {
     let temporary = path.with_extension("new");
-    let written = fs::write(&temporary, format!("{text}\n")).and_then(|()| fs::rename(&temporary, path));
+    let written =
+        fs::write(&temporary, format!("{text}\n")).and_then(|()| fs::rename(&temporary, path));
     written.map_err(|error| {
         Failure::unexpected(format!("{} cannot be written", path.display())).because(&error)
     })

@@ -6,8 +6,8 @@ use std::path::Path;
 use kiln_client::{Client, Error};
 use kiln_store::Store;
 
-use super::server::{Plan, runtime};
 use super::Context;
+use super::server::{Plan, runtime};
 use crate::cli::Target;
 use crate::failure::{Exit, Failure};
 
@@ -36,8 +36,11 @@ impl Answerer {
             .hint("name it with --data, or a running server with --host"));
         }
         let store = Store::open(&plan.store()).map_err(|error| {
-            Failure::unexpected(format!("the store in {} cannot be opened", plan.data.display()))
-                .because(&error)
+            Failure::unexpected(format!(
+                "the store in {} cannot be opened",
+                plan.data.display()
+            ))
+            .because(&error)
         })?;
         Ok(Self::Store(store))
     }
@@ -55,7 +58,10 @@ impl Drop for Answerer {
 pub(super) fn new_admin_key(context: &Context<'_>, target: &Target) -> Result<Exit, Failure> {
     let key = match Answerer::find(context)? {
         Answerer::Server(ref client, ref runtime) => {
-            runtime.block_on(client.create_admin_key()).map_err(from_client)?.key
+            runtime
+                .block_on(client.create_admin_key())
+                .map_err(from_client)?
+                .key
         }
         Answerer::Store(ref store) => kiln_server::make_admin_key(
             store,
@@ -65,7 +71,9 @@ pub(super) fn new_admin_key(context: &Context<'_>, target: &Target) -> Result<Ex
         .map_err(|error| Failure::unexpected("no key was made").because(&error))?,
     };
     if target.json.json {
-        context.terminal.json(&kiln_model::operator::NewKey { key })?;
+        context
+            .terminal
+            .json(&kiln_model::operator::NewKey { key })?;
     } else {
         context.terminal.data(&key)?;
     }
@@ -78,24 +86,44 @@ fn running(
     data: &Path,
     runtime: &tokio::runtime::Runtime,
 ) -> Result<Option<Client>, Failure> {
-    let Ok(address) = fs::read_to_string(data.join("address")) else { return Ok(None) };
+    let Ok(address) = fs::read_to_string(data.join("address")) else {
+        return Ok(None);
+    };
     let stored = fs::read_to_string(data.join("admin.key")).ok();
-    let key = context.settings.get("key").or(stored.as_deref().map(str::trim));
+    let key = context
+        .settings
+        .get("key")
+        .or_else(|| stored.as_deref().map(str::trim));
     let client = client(&format!("http://{}", address.trim()), key)?;
-    Ok(runtime.block_on(client.check_health()).is_ok().then_some(client))
+    Ok(runtime
+        .block_on(client.check_health())
+        .is_ok()
+        .then_some(client))
 }
 
 fn client(host: &str, key: Option<&str>) -> Result<Client, Failure> {
     Client::new(host, key).map_err(from_client)
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is what `map_err` hands over"
+)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the enum is non-exhaustive")]
 pub(super) fn from_client(error: Error) -> Failure {
     let (exit, hint) = match &error {
-        Error::Unreachable { .. } => (Exit::Unreachable, Some("is the server running, and is --host its address?")),
-        Error::Unauthorized(_) => (Exit::Unauthorized, Some("give a valid key with --key or KILN_KEY")),
+        Error::Unreachable { .. } => (
+            Exit::Unreachable,
+            Some("is the server running, and is --host its address?"),
+        ),
+        Error::Unauthorized(_) => (
+            Exit::Unauthorized,
+            Some("give a valid key with --key or KILN_KEY"),
+        ),
         Error::NotFound(_) => (Exit::NotFound, None),
         Error::Conflict(_) => (Exit::Conflict, None),
         Error::Address(_) | Error::Key | Error::Name(_) | Error::Invalid(_) => (Exit::Usage, None),
+        // The client may learn to tell more apart; until it is listed here, that is unexpected.
         _ => (Exit::Unexpected, None),
     };
     let mut failure = Failure::new(exit, error.to_string());

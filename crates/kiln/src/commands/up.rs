@@ -26,7 +26,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
         let url = format!("http://{}", server.address());
         let client = Client::new(&url, Some(admin.trim())).map_err(from_client)?;
         let key = local_runner(&client).await?;
-        let agent = runner::agent(AgentConfig {
+        let agent = runner::agent(&AgentConfig {
             server_url: url,
             runner: NAME.to_owned(),
             key,
@@ -53,14 +53,26 @@ pub(super) async fn local_runner(client: &Client) -> Result<String, Failure> {
     match client.get_spec(NAME).await {
         Ok(_) => {}
         Err(kiln_client::Error::NotFound(_)) => {
-            client.create_spec(&this_machine()?).await.map_err(from_client)?;
+            client
+                .create_spec(&this_machine()?)
+                .await
+                .map_err(from_client)?;
         }
         Err(error) => return Err(from_client(error)),
     }
     let key = match client.get_runner(NAME).await {
-        Ok(_) => client.rotate_runner_key(NAME).await.map_err(from_client)?.key,
+        Ok(_) => {
+            client
+                .rotate_runner_key(NAME)
+                .await
+                .map_err(from_client)?
+                .key
+        }
         Err(kiln_client::Error::NotFound(_)) => {
-            let new = NewRunner { name: parse(NAME)?, slug: None };
+            let new = NewRunner {
+                name: parse(NAME)?,
+                slug: None,
+            };
             client.create_runner(&new).await.map_err(from_client)?.key
         }
         Err(error) => return Err(from_client(error)),
@@ -77,7 +89,11 @@ fn this_machine() -> Result<NewSpec, Failure> {
         name: parse(NAME)?,
         slug: None,
         os: OperatingSystem::Linux,
-        architecture: if cfg!(target_arch = "aarch64") { Architecture::Aarch64 } else { Architecture::X86_64 },
+        architecture: if cfg!(target_arch = "aarch64") {
+            Architecture::Aarch64
+        } else {
+            Architecture::X86_64
+        },
         sandbox: None,
         cpu: 1,
         memory: 512 << 20,
@@ -91,5 +107,6 @@ fn parse<T: std::str::FromStr>(text: &str) -> Result<T, Failure>
 where
     T::Err: std::error::Error,
 {
-    text.parse().map_err(|error: T::Err| Failure::unexpected("a name of our own is wrong").because(&error))
+    text.parse()
+        .map_err(|error: T::Err| Failure::unexpected("a name of our own is wrong").because(&error))
 }

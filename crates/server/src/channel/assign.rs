@@ -26,8 +26,14 @@ pub(super) struct Assignment {
 pub(super) fn claim(tx: &mut dyn Tx, runner: &Runner) -> Result<Option<Assignment>, Denied> {
     let actor = view::actor(runner.uuid);
     jobs::forget(tx, runner.id, &actor)?;
-    let claim = jobs::Claim { runner: runner.id, actor: &actor, lease_id: None };
-    let Some(job) = jobs::claim(tx, &claim)? else { return Ok(None) };
+    let claim = jobs::Claim {
+        runner: runner.id,
+        actor: &actor,
+        lease_id: None,
+    };
+    let Some(job) = jobs::claim(tx, &claim)? else {
+        return Ok(None);
+    };
     let spec = job.ask.spec.ok_or(Denied::NotFound("spec"))?;
     let spec = spec::find(tx, spec)?.ok_or(Denied::NotFound("spec"))?;
     let config: JobConfig = serde_json::from_str(&job.ask.work)

@@ -29,22 +29,38 @@ impl Channels {
         if let Some((_, older)) = newest.insert(runner, (number, superseded.clone())) {
             older.cancel();
         }
-        Place { channels: self, runner, number, superseded }
+        Place {
+            channels: self,
+            runner,
+            number,
+            superseded,
+        }
     }
 
     pub(crate) fn shutdown(&self) -> &CancellationToken {
         &self.shutdown
     }
 
-    pub(crate) fn count(&self) -> usize {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner).len()
+    #[cfg(test)]
+    fn count(&self) -> usize {
+        self.newest
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len()
     }
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        let mut newest = self.channels.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        if newest.get(&self.runner).is_some_and(|(number, _)| *number == self.number) {
+        let mut newest = self
+            .channels
+            .newest
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if newest
+            .get(&self.runner)
+            .is_some_and(|(number, _)| *number == self.number)
+        {
             newest.remove(&self.runner);
         }
     }

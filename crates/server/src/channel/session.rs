@@ -27,13 +27,16 @@ const CLAIM_TRIES: u32 = 4;
 enum End {
     /// The peer went, or the socket broke.
     Gone,
-    Close { code: u16, reason: &'static str },
+    Close {
+        code: u16,
+        reason: &'static str,
+    },
 }
 
 enum State {
     Idle,
     Polling(Poll),
-    Executing(Execution),
+    Executing(Box<Execution>),
 }
 
 struct Poll {
@@ -61,8 +64,13 @@ pub(super) async fn run(app: Shared, runner: Runner, socket: WebSocket) {
     let (uuid, id) = (runner.uuid, runner.id);
     tracing::info!(runner.id = %uuid, "runner {uuid} connected");
     note_contact(&app, id).await;
-    let mut session =
-        Session { app: &app, runner, socket, state: State::Idle, heard: Instant::now() };
+    let mut session = Session {
+        app: &app,
+        runner,
+        socket,
+        state: State::Idle,
+        heard: Instant::now(),
+    };
     let end = tokio::select! {
         end = session.serve() => end,
         () = place.superseded.cancelled() => {
@@ -73,7 +81,10 @@ pub(super) async fn run(app: Shared, runner: Runner, socket: WebSocket) {
         }
     };
     if let End::Close { code, reason } = end {
-        let frame = CloseFrame { code, reason: reason.into() };
+        let frame = CloseFrame {
+            code,
+            reason: reason.into(),
+        };
         // The peer may be gone already; there is nobody to tell.
         let _ = session.socket.send(Message::Close(Some(frame))).await;
     }
@@ -106,7 +117,9 @@ impl Session<'_> {
     }
 
     async fn receive(&mut self, message: Option<Result<Message, axum::Error>>) -> Result<(), End> {
-        let Some(Ok(message)) = message else { return Err(End::Gone) };
+        let Some(Ok(message)) = message else {
+            return Err(End::Gone);
+        };
         let text = match message {
             Message::Text(text) => text,
             Message::Close(_) => return Err(End::Gone),
@@ -116,7 +129,10 @@ impl Session<'_> {
             Ok(message) => self.hear(message).await,
             Err(error) if matches!(self.state, State::Idle) => {
                 tracing::warn!(runner.id = %self.runner.uuid, %error, "a runner sent what is no message");
-                Err(End::Close { code: 1007, reason: "not a message of this protocol" })
+                Err(End::Close {
+                    code: 1007,
+                    reason: "not a message of this protocol",
+                })
             }
             Err(_) => Ok(()),
         }
@@ -128,21 +144,50 @@ impl Session<'_> {
             RunnerMessage::Ready { poll_timeout, .. } => self.ready(poll_timeout).await,
             RunnerMessage::Running => self.running().await,
             RunnerMessage::Heartbeat => self.heartbeat().await,
-            RunnerMessage::Completed { job, results, conditions } => {
-                self.deliver(job, JobOutput { results, error: None, conditions }).await
+            RunnerMessage::Completed {
+                job,
+                results,
+                conditions,
+            } => {
+                self.deliver(
+                    job,
+                    JobOutput {
+                        results,
+                        error: None,
+                        conditions,
+                    },
+                )
+                .await
             }
-            RunnerMessage::Failed { job, results, error, conditions } => {
-                self.deliver(job, JobOutput { results, error: Some(error), conditions }).await
+            RunnerMessage::Failed {
+                job,
+                results,
+                error,
+                conditions,
+            } => {
+                self.deliver(
+                    job,
+                    JobOutput {
+                        results,
+                        error: Some(error),
+                        conditions,
+                    },
+                )
+                .await
             }
             RunnerMessage::Canceled { job } => {
-                words::canceled(self.app, &self.runner, job).await.map_err(own_trouble)?;
+                words::canceled(self.app, &self.runner, job)
+                    .await
+                    .map_err(own_trouble)?;
                 self.terminal(job).await
             }
         }
     }
 
     async fn deliver(&mut self, job: JobUuid, output: JobOutput) -> Result<(), End> {
-        words::delivered(self.app, &self.runner, job, output).await.map_err(own_trouble)?;
+        words::delivered(self.app, &self.runner, job, output)
+            .await
+            .map_err(own_trouble)?;
         self.terminal(job).await
     }
 
@@ -152,9 +197,18 @@ impl Session<'_> {
         note_contact(self.app, self.runner.id).await;
         // Subscribed before the first look, so that no bell is missed.
         let id = self.runner.id;
-        let lanes = self.app.store.reader.read(move |query| lane::of_runner(query, id)).await;
+        let lanes = self
+            .app
+            .store
+            .reader
+            .read(move |query| lane::of_runner(query, id))
+            .await;
         let lanes = lanes.map_err(|error| own_trouble(Denied::Store(error)))?;
-        let bells = self.app.store.bells.subscribe_to(lanes.into_iter().map(Bell::Lane));
+        let bells = self
+            .app
+            .store
+            .bells
+            .subscribe_to(lanes.into_iter().map(Bell::Lane));
         self.state = State::Polling(Poll { deadline, bells });
         self.claim().await
     }
@@ -176,12 +230,13 @@ impl Session<'_> {
     async fn assign(&mut self, assignment: assign::Assignment) -> Result<(), End> {
         let assignment = assignment.with_token(self.app, self.runner.uuid);
         self.execute(assignment.job, assignment.claimed.uuid);
-        self.say(&ServerMessage::Job(Box::new(assignment.claimed))).await
+        self.say(&ServerMessage::Job(Box::new(assignment.claimed)))
+            .await
     }
 
     fn execute(&mut self, job: Job, uuid: JobUuid) {
         let bell = self.app.store.bells.subscribe(Bell::Job(job.id));
-        self.state = State::Executing(Execution { job, uuid, bell });
+        self.state = State::Executing(Box::new(Execution { job, uuid, bell }));
     }
 
     async fn give_up(&mut self) -> Result<(), End> {
@@ -195,7 +250,10 @@ impl Session<'_> {
         if let State::Executing(execution) = &self.state {
             return Ok(Some((execution.job.clone(), execution.uuid)));
         }
-        let Some(job) = words::held(self.app, &self.runner).await.map_err(own_trouble)? else {
+        let Some(job) = words::held(self.app, &self.runner)
+            .await
+            .map_err(own_trouble)?
+        else {
             return Ok(None);
         };
         let uuid = view::job_uuid(&job).map_err(own_trouble)?;
@@ -204,24 +262,31 @@ impl Session<'_> {
     }
 
     async fn running(&mut self) -> Result<(), End> {
-        let Some((job, uuid)) = self.held().await? else { return Ok(()) };
+        let Some((job, uuid)) = self.held().await? else {
+            return Ok(());
+        };
         match words::running(self.app, &self.runner, &job).await {
-            Ok(Directive::Continue) => self.ack(uuid).await,
             Ok(Directive::Stop) => self.stop().await,
-            Err(Denied::Ended(_) | Denied::NotHolder) => self.ack(uuid).await,
+            Ok(Directive::Continue) | Err(Denied::Ended(_) | Denied::NotHolder) => {
+                self.ack(uuid).await
+            }
             Err(denied) => Err(own_trouble(denied)),
         }
     }
 
     async fn heartbeat(&mut self) -> Result<(), End> {
-        let Some((job, uuid)) = self.held().await? else { return Ok(()) };
+        let Some((job, uuid)) = self.held().await? else {
+            return Ok(());
+        };
         words::heartbeat(self.app, &job);
         self.ack(uuid).await
     }
 
     /// Something about the job changed; if it was stopped, the runner hears it at once.
     async fn look(&mut self) -> Result<(), End> {
-        let State::Executing(execution) = &mut self.state else { return Ok(()) };
+        let State::Executing(execution) = &mut self.state else {
+            return Ok(());
+        };
         let id = execution.job.id;
         let Some(now) = words::look(self.app, id).await.map_err(own_trouble)? else {
             return self.stop().await;
@@ -229,8 +294,16 @@ impl Session<'_> {
         if now.life.epoch != execution.job.life.epoch || words::is_stopped(now.life.status) {
             return self.stop().await;
         }
-        if now.life.status.is_ended() && now.life.cause.is_some_and(kiln_model::Trigger::is_lost_contact) {
-            return Err(End::Close { code: 1000, reason: "\"heartbeat_timeout\"" });
+        if now.life.status.is_ended()
+            && now
+                .life
+                .cause
+                .is_some_and(kiln_model::Trigger::is_lost_contact)
+        {
+            return Err(End::Close {
+                code: 1000,
+                reason: "\"heartbeat_timeout\"",
+            });
         }
         Ok(())
     }
@@ -254,19 +327,33 @@ impl Session<'_> {
 
     async fn say(&mut self, message: &ServerMessage) -> Result<(), End> {
         let text = serde_json::to_string(message).expect("a message is plain data");
-        self.socket.send(Message::Text(text.into())).await.map_err(|_| End::Gone)
+        self.socket
+            .send(Message::Text(text.into()))
+            .await
+            .map_err(|_| End::Gone)
     }
 }
 
 /// Our own trouble ends the connection without an acknowledgement: the runner comes back and says it again.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is what `map_err` hands over"
+)]
 fn own_trouble(denied: Denied) -> End {
     tracing::error!(error = %denied, "a runner's word could not be carried out");
-    End::Close { code: 1011, reason: "the server could not carry this out; try again" }
+    End::Close {
+        code: 1011,
+        reason: "the server could not carry this out; try again",
+    }
 }
 
 async fn note_contact(app: &App, runner: i64) {
     let wall = app.wall();
-    let noted = app.store.ledger.submit(move |tx: &mut dyn Tx| runner::heard(tx, runner, wall)).await;
+    let noted = app
+        .store
+        .ledger
+        .submit(move |tx: &mut dyn Tx| runner::heard(tx, runner, wall))
+        .await;
     if let Err(error) = noted {
         tracing::warn!(%error, "a runner's contact was not noted");
     }

@@ -1,7 +1,7 @@
 //! What a runner says about a job, carried out.
 
-use kiln_control::jobs::{self, Canceled, Delivered, Directive, Holder, Output};
 use kiln_control::Denied;
+use kiln_control::jobs::{self, Canceled, Delivered, Directive, Holder, Output};
 use kiln_model::v0::JobOutput;
 use kiln_model::{JobUuid, Status};
 use kiln_store::sql::job::{self, Job};
@@ -20,17 +20,24 @@ pub(super) async fn held(app: &App, runner: &Runner) -> Result<Option<Job>, Deni
 
 /// The job as it is now.
 pub(super) async fn look(app: &App, id: i64) -> Result<Option<Job>, Denied> {
-    app.store.reader.read(move |query| Ok(job::find(query, id)?)).await
+    app.store
+        .reader
+        .read(move |query| Ok(job::find(query, id)?))
+        .await
 }
 
 pub(super) async fn running(app: &App, runner: &Runner, job: &Job) -> Result<Directive, Denied> {
     let (id, holder, actor) = (job.id, holder(runner, job), view::actor(runner.uuid));
-    app.store.ledger.submit(move |tx: &mut dyn Tx| jobs::start(tx, id, holder, &actor)).await
+    app.store
+        .ledger
+        .submit(move |tx: &mut dyn Tx| jobs::start(tx, id, holder, &actor))
+        .await
 }
 
 /// Alive: kept in memory, written with everybody else's within a second.
 pub(super) fn heartbeat(app: &App, job: &Job) {
-    app.heartbeats.beat(job.id, job.life.epoch, app.store.ledger.now());
+    app.heartbeats
+        .beat(job.id, job.life.epoch, app.store.ledger.now());
 }
 
 /// A result or a failure, of a job that may be over, forgotten or somebody else's. Whatever becomes of it, the runner need
@@ -49,8 +56,13 @@ pub(super) async fn delivered(
         .store
         .ledger
         .submit(move |tx: &mut dyn Tx| {
-            let Some(found) = job::find_public(tx, &uuid.to_string())? else { return Ok(None) };
-            let holder = Holder { runner: runner_id, epoch: None };
+            let Some(found) = job::find_public(tx, &uuid.to_string())? else {
+                return Ok(None);
+            };
+            let holder = Holder {
+                runner: runner_id,
+                epoch: None,
+            };
             let delivered = match &error {
                 None => jobs::complete(tx, found.id, holder, &output, &actor)?,
                 Some(error) => jobs::fail(tx, found.id, holder, Some(&output), error, &actor)?,
@@ -61,14 +73,23 @@ pub(super) async fn delivered(
     not_theirs_is_nothing(outcome)
 }
 
-pub(super) async fn canceled(app: &App, runner: &Runner, uuid: JobUuid) -> Result<Option<Canceled>, Denied> {
+pub(super) async fn canceled(
+    app: &App,
+    runner: &Runner,
+    uuid: JobUuid,
+) -> Result<Option<Canceled>, Denied> {
     let (runner_id, actor) = (runner.id, view::actor(runner.uuid));
     let outcome = app
         .store
         .ledger
         .submit(move |tx: &mut dyn Tx| {
-            let Some(found) = job::find_public(tx, &uuid.to_string())? else { return Ok(None) };
-            let holder = Holder { runner: runner_id, epoch: None };
+            let Some(found) = job::find_public(tx, &uuid.to_string())? else {
+                return Ok(None);
+            };
+            let holder = Holder {
+                runner: runner_id,
+                epoch: None,
+            };
             jobs::runner_canceled(tx, found.id, holder, &actor).map(Some)
         })
         .await;
@@ -81,7 +102,10 @@ pub(super) const fn is_stopped(status: Status) -> bool {
 }
 
 const fn holder(runner: &Runner, job: &Job) -> Holder {
-    Holder { runner: runner.id, epoch: Some(job.life.epoch) }
+    Holder {
+        runner: runner.id,
+        epoch: Some(job.life.epoch),
+    }
 }
 
 fn not_theirs_is_nothing<T>(outcome: Result<Option<T>, Denied>) -> Result<Option<T>, Denied> {

@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
 use kiln_control::{Denied, jobs};
-use kiln_model::v0::{DateTime, Job, JobEvent, JobOutput};
 use kiln_model::JobUuid;
+use kiln_model::v0::{DateTime, Job, JobEvent, JobOutput};
 use kiln_store::sql::{job, job_event, job_output, project, runner, spec};
 use kiln_store::{ObjectKey, Query, Tx};
 use serde::Deserialize;
@@ -36,9 +36,13 @@ pub(super) async fn list_jobs(
     let limit = i64::from(paging.per_page);
     let offset = limit * i64::from(paging.page.saturating_sub(1));
     let read = move |query: &mut dyn Query| {
-        let project = project::find_by_ref(query, &project_ref)?.ok_or(Denied::NotFound("project"))?;
+        let project =
+            project::find_by_ref(query, &project_ref)?.ok_or(Denied::NotFound("project"))?;
         let found = job::of_project(query, project.id, limit, offset)?;
-        found.iter().map(|job| show(query, job)).collect::<Result<Vec<_>, Denied>>()
+        found
+            .iter()
+            .map(|job| show(query, job))
+            .collect::<Result<Vec<_>, Denied>>()
     };
     Ok(Json(app.store.reader.read(read).await?))
 }
@@ -51,7 +55,10 @@ pub(super) async fn get_job(
     let read = move |query: &mut dyn Query| {
         let found = find(query, &project_ref, uuid)?;
         let output = job_output::find(query, found.id, found.life.epoch)?;
-        Ok::<_, Denied>((show(query, &found)?, found.life.status.is_ended().then_some(output).flatten()))
+        Ok::<_, Denied>((
+            show(query, &found)?,
+            found.life.status.is_ended().then_some(output).flatten(),
+        ))
     };
     let (mut shown, output) = app.store.reader.read(read).await?;
     if let Some(output) = output {
@@ -114,7 +121,11 @@ fn event(row: job_event::JobEvent) -> JobEvent {
     }
 }
 
-fn find<Q: Query + ?Sized>(query: &mut Q, project_ref: &str, uuid: JobUuid) -> Result<job::Job, Denied> {
+fn find<Q: Query + ?Sized>(
+    query: &mut Q,
+    project_ref: &str,
+    uuid: JobUuid,
+) -> Result<job::Job, Denied> {
     let project = project::find_by_ref(query, project_ref)?.ok_or(Denied::NotFound("project"))?;
     job::find_public(query, &uuid.to_string())?
         .filter(|job| job.ask.project == Some(project.id))
@@ -158,5 +169,7 @@ async fn load(app: &App, output: job_output::JobOutput) -> ApiResult<JobOutput> 
 }
 
 fn corrupt(error: &dyn std::error::Error) -> ApiError {
-    ApiError::from(kiln_store::Error::Corrupt { what: format!("a job's output: {error}") })
+    ApiError::from(kiln_store::Error::Corrupt {
+        what: format!("a job's output: {error}"),
+    })
 }

@@ -22,7 +22,10 @@ const fn default_max() -> usize {
     100
 }
 
-pub(super) async fn get_kernel_stats(State(app): State<Shared>, _: Admin) -> ApiResult<Json<KernelStats>> {
+pub(super) async fn get_kernel_stats(
+    State(app): State<Shared>,
+    _: Admin,
+) -> ApiResult<Json<KernelStats>> {
     answer(move || operator::stats(&app.store.ledger)).await
 }
 
@@ -74,14 +77,18 @@ pub(super) async fn create_admin_key(
 async fn answer<T: Send + 'static>(
     body: impl FnOnce() -> Result<T, Status> + Send + 'static,
 ) -> ApiResult<Json<T>> {
-    let answer = tokio::task::spawn_blocking(body).await.expect("looking does not panic");
+    let answer = tokio::task::spawn_blocking(body)
+        .await
+        .expect("looking does not panic");
     answer.map(Json).map_err(|status| match status {
         Status::NotFound => ApiError::not_found("dead letter"),
         Status::Exists | Status::Busy | Status::Conflict => {
             ApiError::new(StatusCode::CONFLICT, "conflict", status.to_string())
         }
-        Status::Error(_) | Status::Full | Status::Corrupt(_) | Status::Wire(_) | Status::Store(_) => {
-            ApiError::from(kiln_control::Denied::Kernel(status))
-        }
+        Status::Error(_)
+        | Status::Full
+        | Status::Corrupt(_)
+        | Status::Wire(_)
+        | Status::Store(_) => ApiError::from(kiln_control::Denied::Kernel(status)),
     })
 }

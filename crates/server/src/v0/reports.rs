@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::{Path, State};
 use kiln_control::Denied;
 use kiln_model::v0::{
-    Branch, DateTime, Head, Metric, Project, Report, ReportMeasure, ReportResult, Testbed, UserSummary,
-    Version,
+    Branch, DateTime, Head, Metric, Project, Report, ReportMeasure, ReportResult, Testbed,
+    UserSummary, Version,
 };
 use kiln_store::Query;
 use kiln_store::sql::account::Account;
@@ -23,7 +23,8 @@ pub(super) async fn get_report(
     Path((project_ref, uuid)): Path<(String, String)>,
 ) -> ApiResult<Json<Report>> {
     let read = move |query: &mut dyn Query| {
-        let project = project::find_by_ref(query, &project_ref)?.ok_or(Denied::NotFound("project"))?;
+        let project =
+            project::find_by_ref(query, &project_ref)?.ok_or(Denied::NotFound("project"))?;
         let report =
             report::find_in_project(query, project.id, &uuid)?.ok_or(Denied::NotFound("report"))?;
         show(query, &report)
@@ -32,7 +33,10 @@ pub(super) async fn get_report(
 }
 
 /// A report as clients see it.
-pub(super) fn show<Q: Query + ?Sized>(query: &mut Q, row: &report::Report) -> Result<Report, Denied> {
+pub(super) fn show<Q: Query + ?Sized>(
+    query: &mut Q,
+    row: &report::Report,
+) -> Result<Report, Denied> {
     let project = project::find(query, row.project)?.ok_or(Denied::NotFound("project"))?;
     let branch = branch::find(query, row.branch)?.ok_or(Denied::NotFound("branch"))?;
     let testbed = testbed::find(query, row.testbed)?.ok_or(Denied::NotFound("testbed"))?;
@@ -55,7 +59,10 @@ pub(super) fn show<Q: Query + ?Sized>(query: &mut Q, row: &report::Report) -> Re
             slug: branch.slug,
             head: Head {
                 uuid: branch.head,
-                version: Some(Version { number: row.version, hash: row.git_hash.clone() }),
+                version: Some(Version {
+                    number: row.version,
+                    hash: row.git_hash.clone(),
+                }),
                 created: DateTime(branch.created),
                 replaced: None,
             },
@@ -86,7 +93,11 @@ pub(super) fn show<Q: Query + ?Sized>(query: &mut Q, row: &report::Report) -> Re
 }
 
 fn summary(user: &Account) -> Option<UserSummary> {
-    Some(UserSummary { uuid: user.uuid, name: user.name.parse().ok()?, slug: user.slug.parse().ok()? })
+    Some(UserSummary {
+        uuid: user.uuid,
+        name: user.name.parse().ok()?,
+        slug: user.slug.parse().ok()?,
+    })
 }
 
 fn show_project(project: &project::Project) -> Project {
@@ -113,7 +124,9 @@ fn results(rows: Vec<ReportMetric>) -> Vec<Vec<ReportResult>> {
             current = Some(iteration);
             iterations.push(Vec::new());
         }
-        let Some(results) = iterations.last_mut() else { continue };
+        let Some(results) = iterations.last_mut() else {
+            continue;
+        };
         let measure = ReportMeasure {
             measure: row.measure,
             metric: Metric {
@@ -122,7 +135,10 @@ fn results(rows: Vec<ReportMetric>) -> Vec<Vec<ReportResult>> {
                 upper_value: row.upper_value,
             },
         };
-        match results.last_mut().filter(|last| last.benchmark == row.benchmark) {
+        match results
+            .last_mut()
+            .filter(|last| last.benchmark == row.benchmark)
+        {
             Some(last) => last.measures.push(measure),
             None => results.push(ReportResult {
                 iteration,

@@ -38,7 +38,10 @@ pub(super) async fn submit_run(
         job: JobUuid::mint(wall, entropy),
         project: ProjectUuid::mint(wall, entropy),
         organization: OrganizationUuid::mint(wall, entropy),
-        branch: NewBranch { uuid: BranchUuid::mint(wall, entropy), head: HeadUuid::mint(wall, entropy) },
+        branch: NewBranch {
+            uuid: BranchUuid::mint(wall, entropy),
+            head: HeadUuid::mint(wall, entropy),
+        },
         testbed: TestbedUuid::mint(wall, entropy),
     };
     let settings = app.bench.clone();
@@ -55,8 +58,9 @@ pub(super) async fn submit_run(
 fn resolve(tx: &mut dyn Tx, project: &Project, image: &str) -> Result<Digest, Denied> {
     let (name, reference) = match image.split_once('@') {
         Some((name, digest)) => {
-            let digest: Digest =
-                digest.parse().map_err(|error: kiln_model::NotADigest| Denied::Invalid(error.to_string()))?;
+            let digest: Digest = digest
+                .parse()
+                .map_err(|error: kiln_model::NotADigest| Denied::Invalid(error.to_string()))?;
             (name, digest.to_string())
         }
         None => match image.rsplit_once(':').filter(|(_, tag)| !tag.contains('/')) {
@@ -66,7 +70,9 @@ fn resolve(tx: &mut dyn Tx, project: &Project, image: &str) -> Result<Digest, De
     };
     let repository = repository_in(project, name);
     registry::resolve(tx, project.id, &repository, &reference)?.ok_or_else(|| {
-        Denied::Invalid(format!("the project has no image {image:?}: push it to the server's registry first"))
+        Denied::Invalid(format!(
+            "the project has no image {image:?}: push it to the server's registry first"
+        ))
     })
 }
 
@@ -77,7 +83,10 @@ fn repository_in(project: &Project, name: &str) -> String {
     if segments.len() > 1 && segments[0].contains([':', '.']) {
         segments.remove(0);
     }
-    if segments.first().is_some_and(|first| *first == project.slug.as_str() || *first == uuid) {
+    if segments
+        .first()
+        .is_some_and(|first| *first == project.slug.as_str() || *first == uuid)
+    {
         segments.remove(0);
     }
     segments.join("/")

@@ -75,7 +75,9 @@ pub(super) async fn rotate_key(
     let rotate = move |tx: &mut dyn Tx| {
         let found = find(tx, &reference)?;
         if found.archived.is_some() {
-            return Err(Denied::Taken("the key of an archived runner cannot be rotated: its place"));
+            return Err(Denied::Taken(
+                "the key of an archived runner cannot be rotated: its place",
+            ));
         }
         runner::set_key(tx, found.id, &hash)?;
         Ok::<_, Denied>(found.uuid)

@@ -24,8 +24,14 @@ pub(super) async fn get_spec(
     _: Admin,
     Path(reference): Path<String>,
 ) -> ApiResult<Json<Spec>> {
-    let found = app.store.reader.read(move |query| spec::find_by_ref(query, &reference)).await?;
-    Ok(Json(view::spec(&found.ok_or_else(|| ApiError::not_found("spec"))?)))
+    let found = app
+        .store
+        .reader
+        .read(move |query| spec::find_by_ref(query, &reference))
+        .await?;
+    Ok(Json(view::spec(
+        &found.ok_or_else(|| ApiError::not_found("spec"))?,
+    )))
 }
 
 pub(super) async fn create_spec(
@@ -40,7 +46,11 @@ pub(super) async fn create_spec(
         None => Slug::suggest(new.name.as_str())
             .ok_or_else(|| ApiError::bad_request("the name makes no slug: give one in `slug`"))?,
     };
-    let made = app.store.ledger.submit(move |tx: &mut dyn Tx| insert(tx, uuid, &slug, &new)).await?;
+    let made = app
+        .store
+        .ledger
+        .submit(move |tx: &mut dyn Tx| insert(tx, uuid, &slug, &new))
+        .await?;
     Ok((StatusCode::CREATED, Json(view::spec(&made))))
 }
 
@@ -51,15 +61,28 @@ fn check(new: &NewSpec) -> ApiResult<()> {
     }
     let most = i64::MAX.unsigned_abs();
     if !fits(new.memory, most) || !fits(new.disk, most) {
-        return Err(ApiError::bad_request("`memory` and `disk` are from 1 to 9223372036854775807 bytes"));
+        return Err(ApiError::bad_request(
+            "`memory` and `disk` are from 1 to 9223372036854775807 bytes",
+        ));
     }
-    if new.sandbox.as_deref().is_some_and(|sandbox| sandbox != "firecracker") {
-        return Err(ApiError::bad_request("`sandbox` is \"firecracker\" (a microVM) or absent"));
+    if new
+        .sandbox
+        .as_deref()
+        .is_some_and(|sandbox| sandbox != "firecracker")
+    {
+        return Err(ApiError::bad_request(
+            "`sandbox` is \"firecracker\" (a microVM) or absent",
+        ));
     }
     Ok(())
 }
 
-fn insert(tx: &mut dyn Tx, uuid: SpecUuid, slug: &Slug, new: &NewSpec) -> Result<spec::Spec, Denied> {
+fn insert(
+    tx: &mut dyn Tx,
+    uuid: SpecUuid,
+    slug: &Slug,
+    new: &NewSpec,
+) -> Result<spec::Spec, Denied> {
     let wall = tx.wall();
     if new.fallback {
         spec::clear_fallback(tx)?;
@@ -88,8 +111,16 @@ fn insert(tx: &mut dyn Tx, uuid: SpecUuid, slug: &Slug, new: &NewSpec) -> Result
 
 /// A unique constraint that said no.
 pub(super) fn taken(error: Error, what: &'static str) -> Denied {
-    match error {
-        Error::Database { kind: DatabaseErrorKind::Constraint, .. } => Denied::Taken(what),
-        other => Denied::Store(other),
+    let constraint = matches!(
+        error,
+        Error::Database {
+            kind: DatabaseErrorKind::Constraint,
+            ..
+        }
+    );
+    if constraint {
+        Denied::Taken(what)
+    } else {
+        Denied::Store(error)
     }
 }

@@ -33,7 +33,10 @@ pub(super) async fn authorize(
         let account = identity::account_of(app, credential).await?;
         return account.map(|_| Caller::KeyHolder).ok_or_else(refused);
     }
-    let claims = app.tokens.check(credential, app.wall()).ok_or_else(refused)?;
+    let claims = app
+        .tokens
+        .check(credential, app.wall())
+        .ok_or_else(refused)?;
     allowed(&claims, name, action).ok_or_else(refused)
 }
 
@@ -45,8 +48,15 @@ pub(super) async fn authenticate(app: &Shared, headers: &HeaderMap) -> OciResult
         let account = identity::account_of(app, credential).await?;
         return account.map(|_| ()).ok_or_else(refused);
     }
-    let claims = app.tokens.check(credential, app.wall()).ok_or_else(refused)?;
-    if claims.aud == Audience::OciAuth { Ok(()) } else { Err(refused()) }
+    let claims = app
+        .tokens
+        .check(credential, app.wall())
+        .ok_or_else(refused)?;
+    if claims.aud == Audience::OciAuth {
+        Ok(())
+    } else {
+        Err(refused())
+    }
 }
 
 /// Where to get a token, and for what.
@@ -61,7 +71,9 @@ pub(super) fn challenge(app: &App, scope: Option<(&str, Action)>) -> String {
                 // A push looks first what is there already.
                 Action::Push => "pull,push",
             };
-            format!(r#"Bearer realm="{realm}",service="{service}",scope="repository:{name}:{actions}""#)
+            format!(
+                r#"Bearer realm="{realm}",service="{service}",scope="repository:{name}:{actions}""#
+            )
         }
     }
 }
@@ -86,7 +98,9 @@ fn allowed(claims: &Claims, name: &Name, action: Action) -> Option<Caller> {
 
 /// The host a client is talking to, by the name it was told.
 fn service(public_url: &str) -> &str {
-    let rest = public_url.split_once("://").map_or(public_url, |(_, rest)| rest);
+    let rest = public_url
+        .split_once("://")
+        .map_or(public_url, |(_, rest)| rest);
     let authority = rest.split('/').next().unwrap_or(rest);
     // Without the port, but an IPv6 address has colons of its own.
     match authority.rsplit_once(':') {
@@ -101,12 +115,26 @@ mod tests {
     use crate::token::OciScope;
 
     fn claims(aud: Audience, repository: &str, actions: Vec<Action>) -> Claims {
-        let oci = Some(OciScope { repository: Some(repository.to_owned()), actions });
-        Claims { aud, exp: 0, iat: 0, iss: String::new(), sub: String::new(), oci }
+        let oci = Some(OciScope {
+            repository: Some(repository.to_owned()),
+            actions,
+        });
+        Claims {
+            aud,
+            exp: 0,
+            iat: 0,
+            iss: String::new(),
+            sub: String::new(),
+            oci,
+        }
     }
 
     fn check(claims: &Claims, name: &str, action: Action, expected: Option<Caller>) {
-        assert_eq!(allowed(claims, &name.parse().unwrap(), action), expected, "{name} {action:?}");
+        assert_eq!(
+            allowed(claims, &name.parse().unwrap(), action),
+            expected,
+            "{name} {action:?}"
+        );
     }
 
     #[test]

@@ -14,7 +14,9 @@ use super::projects;
 use super::range::Wanted;
 
 pub(super) async fn get_blob(call: &Call, digest: &Digest) -> OciResult<Response> {
-    let repository = projects::find(&call.app, &call.name).await?.ok_or_else(OciError::name_unknown)?;
+    let repository = projects::find(&call.app, &call.name)
+        .await?
+        .ok_or_else(OciError::name_unknown)?;
     let registry = &call.app.registry;
     let blob = registry.blob(repository.project, digest).await?;
     // A range is a matter of GET alone.
@@ -28,13 +30,23 @@ pub(super) async fn get_blob(call: &Call, digest: &Digest) -> OciResult<Response
         Wanted::Nothing => return Err(unsatisfiable(blob.size)),
     };
     let headers = [
-        (CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
+        (
+            CONTENT_TYPE,
+            HeaderValue::from_static("application/octet-stream"),
+        ),
         (CONTENT_LENGTH, HeaderValue::from(range.end - range.start)),
         (ACCEPT_RANGES, HeaderValue::from_static("bytes")),
-        (CONTENT_DIGEST, HeaderValue::from_str(digest.as_str()).expect("a digest is a header value")),
+        (
+            CONTENT_DIGEST,
+            HeaderValue::from_str(digest.as_str()).expect("a digest is a header value"),
+        ),
     ];
-    let part = (status == StatusCode::PARTIAL_CONTENT)
-        .then(|| [(CONTENT_RANGE, format!("bytes {}-{}/{}", range.start, range.end - 1, blob.size))]);
+    let part = (status == StatusCode::PARTIAL_CONTENT).then(|| {
+        [(
+            CONTENT_RANGE,
+            format!("bytes {}-{}/{}", range.start, range.end - 1, blob.size),
+        )]
+    });
     let body = match call.parts.method {
         Method::GET => Body::from_stream(registry.read_blob(&blob, range)),
         _ => Body::empty(),
@@ -55,7 +67,8 @@ pub(super) async fn delete_blob(call: &Call, digest: &Digest) -> OciResult<Respo
 }
 
 fn unsatisfiable(size: u64) -> OciError {
-    let value = HeaderValue::try_from(format!("bytes */{size}")).expect("numbers are header values");
+    let value =
+        HeaderValue::try_from(format!("bytes */{size}")).expect("numbers are header values");
     OciError::new(
         StatusCode::RANGE_NOT_SATISFIABLE,
         Code::Unsupported,

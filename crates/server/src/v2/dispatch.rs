@@ -39,7 +39,13 @@ pub(super) async fn dispatch(State(app): State<Shared>, request: Request) -> Oci
     let caller = access::authorize(&app, &parts.headers, &route.name, action).await?;
     let parameters = Parameters::of(&parts.uri);
     let method = parts.method.clone();
-    let call = Call { app, caller, name: route.name, parts, parameters };
+    let call = Call {
+        app,
+        caller,
+        name: route.name,
+        parts,
+        parameters,
+    };
     // A runner's token opens blobs and manifests, and nothing else.
     if caller == Caller::Runner && !matches!(route.target, Target::Blob(_) | Target::Manifest(_)) {
         let challenge = access::challenge(&call.app, Some((call.name.as_str(), action)));
@@ -52,11 +58,17 @@ pub(super) async fn dispatch(State(app): State<Shared>, request: Request) -> Oci
         Target::Uploads if method == Method::PUT => uploads::put_blob(&call, body).await,
         Target::Uploads => uploads::start_upload(&call, body).await,
         Target::Upload(upload) if method == Method::GET => uploads::get_upload(&call, upload).await,
-        Target::Upload(upload) if method == Method::PATCH => uploads::append_upload(&call, upload, body).await,
-        Target::Upload(upload) if method == Method::PUT => uploads::finish_upload(&call, upload, body).await,
+        Target::Upload(upload) if method == Method::PATCH => {
+            uploads::append_upload(&call, upload, body).await
+        }
+        Target::Upload(upload) if method == Method::PUT => {
+            uploads::finish_upload(&call, upload, body).await
+        }
         Target::Upload(upload) => uploads::cancel_upload(&call, upload).await,
         Target::Manifest(reference) if reading => manifests::get_manifest(&call, &reference).await,
-        Target::Manifest(reference) if method == Method::PUT => manifests::put_manifest(&call, reference, body).await,
+        Target::Manifest(reference) if method == Method::PUT => {
+            manifests::put_manifest(&call, reference, body).await
+        }
         Target::Manifest(reference) => manifests::delete_manifest(&call, &reference).await,
         Target::Tags => listings::list_tags(&call).await,
         Target::Referrers(subject) => listings::list_referrers(&call, &subject).await,
@@ -74,17 +86,22 @@ fn action(target: &Target, method: &Method) -> Option<Action> {
             matches!(*method, Method::PUT | Method::DELETE).then_some(Action::Push)
         }
         Target::Uploads => matches!(*method, Method::POST | Method::PUT).then_some(Action::Push),
-        Target::Upload(_) => matches!(*method, Method::GET | Method::PATCH | Method::PUT | Method::DELETE)
-            .then_some(Action::Push),
+        Target::Upload(_) => matches!(
+            *method,
+            Method::GET | Method::PATCH | Method::PUT | Method::DELETE
+        )
+        .then_some(Action::Push),
     }
 }
 
 /// What cannot be a tag is a manifest that is not there, unless somebody wants to put one.
 fn refuse(misroute: Misroute, method: &Method) -> OciError {
     match misroute {
-        Misroute::Tag(_) if *method != Method::PUT => {
-            OciError::new(StatusCode::NOT_FOUND, Code::ManifestUnknown, misroute.to_string())
-        }
+        Misroute::Tag(_) if *method != Method::PUT => OciError::new(
+            StatusCode::NOT_FOUND,
+            Code::ManifestUnknown,
+            misroute.to_string(),
+        ),
         other => other.into(),
     }
 }

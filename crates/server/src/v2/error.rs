@@ -6,7 +6,7 @@ use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use kiln_control::Denied;
 use kiln_model::Digest;
-use kiln_registry::{Code, Refusal, Misroute};
+use kiln_registry::{Code, Misroute, Refusal};
 use kiln_store::{DatabaseErrorKind, Error as StoreError, ObjectErrorKind};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -33,13 +33,25 @@ struct Entry {
 
 impl OciError {
     pub(super) fn new(status: StatusCode, code: Code, message: impl Into<String>) -> Self {
-        let entry = Entry { code: code.as_str(), message: message.into(), detail: Value::Null };
-        Self { status, errors: vec![entry], headers: HeaderMap::new() }
+        let entry = Entry {
+            code: code.as_str(),
+            message: message.into(),
+            detail: Value::Null,
+        };
+        Self {
+            status,
+            errors: vec![entry],
+            headers: HeaderMap::new(),
+        }
     }
 
     /// Sends the client to the token endpoint.
     pub(super) fn unauthorized(challenge: &str) -> Self {
-        let error = Self::new(StatusCode::UNAUTHORIZED, Code::Unauthorized, "authentication required");
+        let error = Self::new(
+            StatusCode::UNAUTHORIZED,
+            Code::Unauthorized,
+            "authentication required",
+        );
         match HeaderValue::from_str(challenge) {
             Ok(value) => error.with_header(WWW_AUTHENTICATE, value),
             Err(_) => error,
@@ -51,11 +63,19 @@ impl OciError {
     }
 
     pub(super) fn invalid_digest() -> Self {
-        Self::new(StatusCode::BAD_REQUEST, Code::DigestInvalid, Misroute::Digest.to_string())
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            Code::DigestInvalid,
+            Misroute::Digest.to_string(),
+        )
     }
 
     pub(super) fn method() -> Self {
-        Self::new(StatusCode::METHOD_NOT_ALLOWED, Code::Unsupported, "this path does not know this method")
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            Code::Unsupported,
+            "this path does not know this method",
+        )
     }
 
     pub(super) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
@@ -71,7 +91,11 @@ impl OciError {
             detail: json!({ "digest": digest }),
         };
         let errors = digests.into_iter().map(entry).collect();
-        Self { status: StatusCode::NOT_FOUND, errors, headers: HeaderMap::new() }
+        Self {
+            status: StatusCode::NOT_FOUND,
+            errors,
+            headers: HeaderMap::new(),
+        }
     }
 }
 
@@ -116,10 +140,16 @@ impl From<StoreError> for OciError {
     fn from(error: StoreError) -> Self {
         if matches!(
             error,
-            StoreError::Database { kind: DatabaseErrorKind::Full, .. }
-                | StoreError::Object { kind: ObjectErrorKind::Full, .. }
+            StoreError::Database {
+                kind: DatabaseErrorKind::Full,
+                ..
+            } | StoreError::Object {
+                kind: ObjectErrorKind::Full,
+                ..
+            }
         ) {
-            let message = "the server's disk is full: nothing was stored; free some space and send it again";
+            let message =
+                "the server's disk is full: nothing was stored; free some space and send it again";
             return Self::new(StatusCode::INSUFFICIENT_STORAGE, Code::Unknown, message);
         }
         if matches!(error, StoreError::Closed) {
@@ -151,6 +181,11 @@ impl From<ApiError> for OciError {
 
 impl IntoResponse for OciError {
     fn into_response(self) -> Response {
-        (self.status, self.headers, Json(json!({ "errors": self.errors }))).into_response()
+        (
+            self.status,
+            self.headers,
+            Json(json!({ "errors": self.errors })),
+        )
+            .into_response()
     }
 }

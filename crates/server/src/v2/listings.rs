@@ -20,7 +20,9 @@ const DEFAULT_TAGS: u32 = 100;
 pub(super) async fn list_tags(call: &Call) -> OciResult<Response> {
     let limit = limit(call)?;
     let last = call.parameters.get("last").map(str::to_owned);
-    let repository = projects::find(&call.app, &call.name).await?.ok_or_else(OciError::name_unknown)?;
+    let repository = projects::find(&call.app, &call.name)
+        .await?
+        .ok_or_else(OciError::name_unknown)?;
     let page = call.app.registry.tags(&repository, last, limit).await?;
     let next = page.entries.last().filter(|_| page.more);
     let next = next.map(|last| format!("/v2/{}/tags/list?n={limit}&last={last}", call.name));
@@ -29,20 +31,34 @@ pub(super) async fn list_tags(call: &Call) -> OciResult<Response> {
 }
 
 pub(super) async fn list_referrers(call: &Call, subject: &Digest) -> OciResult<Response> {
-    let artifact_type = call.parameters.get("artifactType").filter(|text| !text.is_empty());
+    let artifact_type = call
+        .parameters
+        .get("artifactType")
+        .filter(|text| !text.is_empty());
     let last = call.parameters.get("last").map(str::parse).transpose();
     let last: Option<Digest> = last.map_err(|_| OciError::invalid_digest())?;
     // A name nobody has used has no referrers, like any other: the specification knows no error here.
     let page = match projects::find(&call.app, &call.name).await? {
         Some(repository) => {
             let filter = artifact_type.map(str::to_owned);
-            call.app.registry.referrers(&repository, subject, filter, last).await?
+            call.app
+                .registry
+                .referrers(&repository, subject, filter, last)
+                .await?
         }
-        None => Page { entries: Vec::new(), more: false },
+        None => Page {
+            entries: Vec::new(),
+            more: false,
+        },
     };
     let next = page.entries.last().filter(|_| page.more).map(|last| {
-        let filter = artifact_type.map(|text| format!("&artifactType={}", encode(text))).unwrap_or_default();
-        format!("/v2/{}/referrers/{subject}?last={}{filter}", call.name, last.digest)
+        let filter = artifact_type
+            .map(|text| format!("&artifactType={}", encode(text)))
+            .unwrap_or_default();
+        format!(
+            "/v2/{}/referrers/{subject}?last={}{filter}",
+            call.name, last.digest
+        )
     });
     let body = json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": page.entries });
     let mut response = Json(body).into_response();
@@ -55,15 +71,23 @@ pub(super) async fn list_referrers(call: &Call, subject: &Digest) -> OciResult<R
 }
 
 fn limit(call: &Call) -> OciResult<u32> {
-    let Some(text) = call.parameters.get("n") else { return Ok(DEFAULT_TAGS) };
+    let Some(text) = call.parameters.get("n") else {
+        return Ok(DEFAULT_TAGS);
+    };
     let number = text.parse::<u64>().map_err(|_| {
-        OciError::new(StatusCode::BAD_REQUEST, Code::Unsupported, "`n` is how many entries to list: a number")
+        OciError::new(
+            StatusCode::BAD_REQUEST,
+            Code::Unsupported,
+            "`n` is how many entries to list: a number",
+        )
     })?;
     Ok(u32::try_from(number).unwrap_or(MAX_PAGE).min(MAX_PAGE))
 }
 
 fn with_next(mut response: Response, next: Option<String>) -> Response {
-    if let Some(value) = next.and_then(|url| HeaderValue::try_from(format!("<{url}>; rel=\"next\"")).ok()) {
+    if let Some(value) =
+        next.and_then(|url| HeaderValue::try_from(format!("<{url}>; rel=\"next\"")).ok())
+    {
         response.headers_mut().insert(LINK, value);
     }
     response
@@ -88,7 +112,9 @@ fn encode(text: &str) -> String {
 }
 
 fn hex(digit: u8) -> char {
-    char::from_digit(u32::from(digit), 16).expect("four bits are a hex digit").to_ascii_uppercase()
+    char::from_digit(u32::from(digit), 16)
+        .expect("four bits are a hex digit")
+        .to_ascii_uppercase()
 }
 
 #[cfg(test)]

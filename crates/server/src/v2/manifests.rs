@@ -6,7 +6,7 @@ use axum::http::{HeaderName, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use kiln_registry::{Refusal, MAX_MANIFEST_BYTES, NewManifest, Reference, Tag};
+use kiln_registry::{MAX_MANIFEST_BYTES, NewManifest, Reference, Refusal, Tag};
 
 use super::CONTENT_DIGEST;
 use super::access::Caller;
@@ -20,42 +20,67 @@ const TAG: HeaderName = HeaderName::from_static("oci-tag");
 const MAX_TAGS: usize = 32;
 
 pub(super) async fn get_manifest(call: &Call, reference: &Reference) -> OciResult<Response> {
-    let repository = projects::find(&call.app, &call.name).await?.ok_or_else(OciError::name_unknown)?;
+    let repository = projects::find(&call.app, &call.name)
+        .await?
+        .ok_or_else(OciError::name_unknown)?;
     let registry = &call.app.registry;
     let manifest = match (call.caller, reference) {
         // A job names its project and a digest; which repository the image was pushed to is not its business.
         (Caller::Runner, Reference::Digest(digest)) => {
-            registry.manifest_in_project(repository.project, digest).await?
+            registry
+                .manifest_in_project(repository.project, digest)
+                .await?
         }
         _ => registry.manifest(&repository, reference).await?,
     };
-    let header = |text: &str| HeaderValue::from_str(text).expect("media types and digests were checked when stored");
+    let header = |text: &str| {
+        HeaderValue::from_str(text).expect("media types and digests were checked when stored")
+    };
     let headers = [
         (CONTENT_TYPE, header(&manifest.media_type)),
         (CONTENT_LENGTH, HeaderValue::from(manifest.body.len())),
         (CONTENT_DIGEST, header(manifest.digest.as_str())),
     ];
-    let body = if call.parts.method == Method::GET { Body::from(manifest.body) } else { Body::empty() };
+    let body = if call.parts.method == Method::GET {
+        Body::from(manifest.body)
+    } else {
+        Body::empty()
+    };
     Ok((StatusCode::OK, headers, body).into_response())
 }
 
-pub(super) async fn put_manifest(call: &Call, reference: Reference, body: Body) -> OciResult<Response> {
+pub(super) async fn put_manifest(
+    call: &Call,
+    reference: Reference,
+    body: Body,
+) -> OciResult<Response> {
     let content_type = call.parts.headers.get(CONTENT_TYPE);
-    let content_type = content_type.and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let content_type = content_type
+        .and_then(|value| value.to_str().ok())
+        .map(str::to_owned);
     let tags = tags(call)?;
     let body = receive(body).await?;
     let repository = projects::find_or_create(&call.app, &call.name).await?;
-    let new = NewManifest { reference, tags: tags.clone(), content_type, body };
+    let new = NewManifest {
+        reference,
+        tags: tags.clone(),
+        content_type,
+        body,
+    };
     let pushed = call.app.registry.put_manifest(&repository, new).await?;
     let mut response = (
         StatusCode::CREATED,
         [
-            (LOCATION, format!("/v2/{}/manifests/{}", call.name, pushed.digest)),
+            (
+                LOCATION,
+                format!("/v2/{}/manifests/{}", call.name, pushed.digest),
+            ),
             (CONTENT_DIGEST, pushed.digest.to_string()),
         ],
     )
         .into_response();
-    let header = |text: &str| HeaderValue::from_str(text).expect("digests and tags are header values");
+    let header =
+        |text: &str| HeaderValue::from_str(text).expect("digests and tags are header values");
     let headers = response.headers_mut();
     if let Some(subject) = &pushed.subject {
         headers.insert(SUBJECT, header(subject.as_str()));
@@ -67,15 +92,21 @@ pub(super) async fn put_manifest(call: &Call, reference: Reference, body: Body) 
 }
 
 pub(super) async fn delete_manifest(call: &Call, reference: &Reference) -> OciResult<Response> {
-    let repository = projects::find(&call.app, &call.name).await?.ok_or(Refusal::ManifestUnknown)?;
-    call.app.registry.delete_manifest(&repository, reference).await?;
+    let repository = projects::find(&call.app, &call.name)
+        .await?
+        .ok_or(Refusal::ManifestUnknown)?;
+    call.app
+        .registry
+        .delete_manifest(&repository, reference)
+        .await?;
     Ok(StatusCode::ACCEPTED.into_response())
 }
 
 /// Tags beside the reference in the path.
 fn tags(call: &Call) -> OciResult<Vec<Tag>> {
     let tags = call.parameters.all("tag").take(MAX_TAGS);
-    tags.map(|text| Ok(text.parse::<Tag>().map_err(kiln_registry::Misroute::Tag)?)).collect()
+    tags.map(|text| Ok(text.parse::<Tag>().map_err(kiln_registry::Misroute::Tag)?))
+        .collect()
 }
 
 async fn receive(body: Body) -> OciResult<Bytes> {

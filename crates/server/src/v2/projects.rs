@@ -12,9 +12,15 @@ use crate::app::Shared;
 /// The repository, if its project is there.
 pub(super) async fn find(app: &Shared, name: &Name) -> OciResult<Option<Repository>> {
     let reference = name.project().to_owned();
-    let found: Result<_, kiln_store::Error> =
-        app.store.reader.read(move |query| project::find_by_ref(query, &reference)).await;
-    Ok(found?.map(|project| Repository { project: project.id, path: name.repository().to_owned() }))
+    let found: Result<_, kiln_store::Error> = app
+        .store
+        .reader
+        .read(move |query| project::find_by_ref(query, &reference))
+        .await;
+    Ok(found?.map(|project| Repository {
+        project: project.id,
+        path: name.repository().to_owned(),
+    }))
 }
 
 /// The repository, in a project that is made when a slug is new. A UUID that is unknown stays unknown.
@@ -23,12 +29,17 @@ pub(super) async fn find_or_create(app: &Shared, name: &Name) -> OciResult<Repos
         return Ok(found);
     }
     let reference = name.project();
-    let Ok(slug) = reference.parse::<Slug>() else { return Err(OciError::name_unknown()) };
+    let Ok(slug) = reference.parse::<Slug>() else {
+        return Err(OciError::name_unknown());
+    };
     if reference.parse::<ProjectUuid>().is_ok() {
         return Err(OciError::name_unknown());
     }
     let (wall, entropy) = (app.wall(), &*app.entropy);
-    let (uuid, organization) = (ProjectUuid::mint(wall, entropy), OrganizationUuid::mint(wall, entropy));
+    let (uuid, organization) = (
+        ProjectUuid::mint(wall, entropy),
+        OrganizationUuid::mint(wall, entropy),
+    );
     let made = app.store.ledger.submit(move |tx: &mut dyn Tx| {
         tx.serialize_on("create project")?;
         match project::find_by_ref(tx, slug.as_str())? {
@@ -36,5 +47,8 @@ pub(super) async fn find_or_create(app: &Shared, name: &Name) -> OciResult<Repos
             None => Ok(bench::create_project(tx, &slug, uuid, organization)?.id),
         }
     });
-    Ok(Repository { project: made.await?, path: name.repository().to_owned() })
+    Ok(Repository {
+        project: made.await?,
+        path: name.repository().to_owned(),
+    })
 }

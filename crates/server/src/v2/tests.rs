@@ -1,1 +1,8 @@
+//! The registry's door over a real socket, with a client that shows every byte of the answers.
 
+mod access;
+mod client;
+mod discovery;
+mod hostile;
+mod pull;
+mod push;

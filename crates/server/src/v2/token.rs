@@ -33,7 +33,10 @@ pub(super) async fn get_token(
     let subject = subject(&app, password.as_deref()).await?;
     let (token, _) = sign(&app, subject, scope);
     let issued_at = DateTime(app.wall());
-    Ok(Json(json!({ "token": token, "expires_in": SECONDS, "issued_at": issued_at })).into_response())
+    Ok(
+        Json(json!({ "token": token, "expires_in": SECONDS, "issued_at": issued_at }))
+            .into_response(),
+    )
 }
 
 /// As containerd and newer versions of docker ask: a form of OAuth 2.0.
@@ -41,11 +44,21 @@ pub(super) async fn post_token(
     State(app): State<Shared>,
     form: Result<Form<Vec<(String, String)>>, FormRejection>,
 ) -> OciResult<Response> {
-    let Ok(Form(pairs)) = form else { return Ok(oauth_error("invalid_request", "send the parameters as a form")) };
+    let Ok(Form(pairs)) = form else {
+        return Ok(oauth_error(
+            "invalid_request",
+            "send the parameters as a form",
+        ));
+    };
     let parameters = Parameters(pairs);
     match parameters.get("grant_type") {
         Some("password") => {}
-        Some(_) => return Ok(oauth_error("unsupported_grant_type", "the grant type here is `password`")),
+        Some(_) => {
+            return Ok(oauth_error(
+                "unsupported_grant_type",
+                "the grant type here is `password`",
+            ));
+        }
         None => return Ok(oauth_error("invalid_request", "`grant_type` is missing")),
     }
     let scopes = parameters.all("scope").flat_map(|list| list.split(' '));
@@ -74,7 +87,10 @@ impl Scope {
     /// and can do without looking.
     fn choose<'a>(asked: impl Iterator<Item = &'a str>) -> Option<Self> {
         let mut scopes: Vec<Self> = asked.filter_map(Self::parse).collect();
-        let chosen = scopes.iter().position(|scope| scope.actions.contains(&Action::Push)).unwrap_or(0);
+        let chosen = scopes
+            .iter()
+            .position(|scope| scope.actions.contains(&Action::Push))
+            .unwrap_or(0);
         (!scopes.is_empty()).then(|| scopes.swap_remove(chosen))
     }
 
@@ -90,7 +106,10 @@ impl Scope {
         if asks(["push", "delete", "*"]) {
             granted.push(Action::Push);
         }
-        Some(Self { repository: repository.to_owned(), actions: granted })
+        Some(Self {
+            repository: repository.to_owned(),
+            actions: granted,
+        })
     }
 }
 
@@ -112,25 +131,45 @@ fn sign(app: &Shared, subject: String, scope: Option<Scope>) -> (String, String)
             Action::Pull => "pull",
             Action::Push => "push",
         });
-        format!("repository:{}:{}", scope.repository, names.collect::<Vec<_>>().join(","))
+        format!(
+            "repository:{}:{}",
+            scope.repository,
+            names.collect::<Vec<_>>().join(",")
+        )
     });
     let oci = match scope {
-        Some(Scope { repository, actions }) => OciScope { repository: Some(repository), actions },
-        None => OciScope { repository: None, actions: Vec::new() },
+        Some(Scope {
+            repository,
+            actions,
+        }) => OciScope {
+            repository: Some(repository),
+            actions,
+        },
+        None => OciScope {
+            repository: None,
+            actions: Vec::new(),
+        },
     };
-    let token = app.tokens.sign(Audience::OciAuth, subject, Some(oci), app.wall(), SECONDS);
+    let token = app
+        .tokens
+        .sign(Audience::OciAuth, subject, Some(oci), app.wall(), SECONDS);
     (token, granted.unwrap_or_default())
 }
 
 struct Malformed;
 
 fn basic_password(headers: &HeaderMap) -> Result<Option<String>, Malformed> {
-    let Some(value) = headers.get(AUTHORIZATION) else { return Ok(None) };
+    let Some(value) = headers.get(AUTHORIZATION) else {
+        return Ok(None);
+    };
     let password = || {
         let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;
-        let decoded = scheme.eq_ignore_ascii_case("basic").then(|| STANDARD.decode(encoded.trim()).ok())??;
+        let decoded = scheme
+            .eq_ignore_ascii_case("basic")
+            .then(|| STANDARD.decode(encoded.trim()).ok())??;
         let text = String::from_utf8(decoded).ok()?;
-        text.split_once(':').map(|(_, password)| password.to_owned())
+        text.split_once(':')
+            .map(|(_, password)| password.to_owned())
     };
     password().map(Some).ok_or(Malformed)
 }
@@ -150,8 +189,10 @@ mod tests {
 
     fn check(asked: &[&str], expected: Option<(&str, &[Action])>) {
         let chosen = Scope::choose(asked.iter().copied());
-        let expected = expected
-            .map(|(repository, actions)| Scope { repository: repository.to_owned(), actions: actions.to_vec() });
+        let expected = expected.map(|(repository, actions)| Scope {
+            repository: repository.to_owned(),
+            actions: actions.to_vec(),
+        });
         assert_eq!(chosen, expected, "{asked:?}");
     }
 
@@ -159,21 +200,38 @@ mod tests {
     fn a_scope_names_a_repository_and_actions() {
         check(&[], None);
         check(&["repository:p:pull"], Some(("p", &[Action::Pull])));
-        check(&["repository:p/a:push,pull"], Some(("p/a", &[Action::Pull, Action::Push])));
-        check(&["repository:p:*"], Some(("p", &[Action::Pull, Action::Push])));
+        check(
+            &["repository:p/a:push,pull"],
+            Some(("p/a", &[Action::Pull, Action::Push])),
+        );
+        check(
+            &["repository:p:*"],
+            Some(("p", &[Action::Pull, Action::Push])),
+        );
         check(&["repository:p:delete"], Some(("p", &[Action::Push])));
         check(&["repository:p:fly"], Some(("p", &[])));
     }
 
     #[test]
     fn what_is_no_scope_is_overlooked() {
-        check(&["", "registry:catalog:*", "repository:P:pull", "repository:p"], None);
+        check(
+            &[
+                "",
+                "registry:catalog:*",
+                "repository:P:pull",
+                "repository:p",
+            ],
+            None,
+        );
     }
 
     #[test]
     fn of_several_the_one_to_push_to_is_taken() {
         let both = ["repository:from:pull", "repository:to:pull,push"];
         check(&both, Some(("to", &[Action::Pull, Action::Push])));
-        check(&["repository:a:pull", "repository:b:pull"], Some(("a", &[Action::Pull])));
+        check(
+            &["repository:a:pull", "repository:b:pull"],
+            Some(("a", &[Action::Pull])),
+        );
     }
 }

@@ -5,7 +5,7 @@ use axum::http::header::{HeaderValue, LOCATION, RANGE};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use kiln_model::Digest;
-use kiln_registry::{Chunk, Refusal, Name, Repository, Session, UploadId};
+use kiln_registry::{Chunk, Name, Refusal, Repository, Session, UploadId};
 
 use super::CONTENT_DIGEST;
 use super::access::Caller;
@@ -22,11 +22,16 @@ pub(super) async fn start_upload(call: &Call, body: Body) -> OciResult<Response>
     if let Some(mounted) = mount(call, &repository).await? {
         return Ok(created(&call.name, &mounted));
     }
-    let wants_mount = call.parameters.get("mount").is_some() || call.parameters.get("from").is_some();
+    let wants_mount =
+        call.parameters.get("mount").is_some() || call.parameters.get("from").is_some();
     if call.parameters.get("digest").is_some() && !wants_mount {
         return receive(call, repository, body).await;
     }
-    let upload = call.app.registry.start_upload(&repository, &*call.app.entropy).await?;
+    let upload = call
+        .app
+        .registry
+        .start_upload(&repository, &*call.app.entropy)
+        .await?;
     Ok(progress(StatusCode::ACCEPTED, &call.name, upload, 0))
 }
 
@@ -42,13 +47,21 @@ pub(super) async fn get_upload(call: &Call, upload: UploadId) -> OciResult<Respo
     Ok(progress(StatusCode::NO_CONTENT, &call.name, upload, size))
 }
 
-pub(super) async fn append_upload(call: &Call, upload: UploadId, body: Body) -> OciResult<Response> {
+pub(super) async fn append_upload(
+    call: &Call,
+    upload: UploadId,
+    body: Body,
+) -> OciResult<Response> {
     let session = session(call, upload).await?;
     let size = append(call, &session, body).await?;
     Ok(progress(StatusCode::ACCEPTED, &call.name, upload, size))
 }
 
-pub(super) async fn finish_upload(call: &Call, upload: UploadId, body: Body) -> OciResult<Response> {
+pub(super) async fn finish_upload(
+    call: &Call,
+    upload: UploadId,
+    body: Body,
+) -> OciResult<Response> {
     let digest = digest(call)?;
     let session = session(call, upload).await?;
     finish(call, &session, &digest, body).await
@@ -62,11 +75,20 @@ pub(super) async fn cancel_upload(call: &Call, upload: UploadId) -> OciResult<Re
 
 async fn receive(call: &Call, repository: Repository, body: Body) -> OciResult<Response> {
     let digest = digest(call)?;
-    let upload = call.app.registry.start_upload(&repository, &*call.app.entropy).await?;
+    let upload = call
+        .app
+        .registry
+        .start_upload(&repository, &*call.app.entropy)
+        .await?;
     finish(call, &Session { repository, upload }, &digest, body).await
 }
 
-async fn finish(call: &Call, session: &Session, digest: &Digest, body: Body) -> OciResult<Response> {
+async fn finish(
+    call: &Call,
+    session: &Session,
+    digest: &Digest,
+    body: Body,
+) -> OciResult<Response> {
     append(call, session, body).await?;
     let finished = call.app.registry.finish_upload(session, digest).await;
     finished.map_err(|error| with_progress(error, &call.name, session.upload))?;
@@ -81,10 +103,18 @@ async fn append(call: &Call, session: &Session, body: Body) -> OciResult<u64> {
         Claimed::At { start, length } => (Some(start), Some(length)),
         Claimed::Nonsense => {
             let size = app.registry.upload_size(session).await?;
-            return Err(with_progress(Refusal::OutOfOrder { size }, name, session.upload));
+            return Err(with_progress(
+                Refusal::OutOfOrder { size },
+                name,
+                session.upload,
+            ));
         }
     };
-    let chunk = Chunk { start, length, body: body.into_data_stream() };
+    let chunk = Chunk {
+        start,
+        length,
+        body: body.into_data_stream(),
+    };
     let appended = app.registry.append(session, chunk, &*app.entropy).await;
     appended.map_err(|error| with_progress(error, name, session.upload))
 }
@@ -94,8 +124,12 @@ async fn mount(call: &Call, to: &Repository) -> OciResult<Option<Digest>> {
     let parameters = &call.parameters;
     let from = parameters.get("from");
     // Stock bench clients say `digest` where the specification says `mount`; `from` tells it from an upload.
-    let asked = parameters.get("mount").or_else(|| from.and(parameters.get("digest")));
-    let Some(digest) = asked.and_then(|text| text.parse::<Digest>().ok()) else { return Ok(None) };
+    let asked = parameters
+        .get("mount")
+        .or_else(|| from.and(parameters.get("digest")));
+    let Some(digest) = asked.and_then(|text| text.parse::<Digest>().ok()) else {
+        return Ok(None);
+    };
     let source = match from {
         None => Some(to.clone()),
         Some(from) => match from.parse::<Name>() {
@@ -103,12 +137,18 @@ async fn mount(call: &Call, to: &Repository) -> OciResult<Option<Digest>> {
             Err(_) => None,
         },
     };
-    let Some(source) = source else { return Ok(None) };
+    let Some(source) = source else {
+        return Ok(None);
+    };
     // A token speaks for one repository, and so for one project: it takes nothing out of another.
     if source.project != to.project && call.caller != Caller::KeyHolder {
         return Ok(None);
     }
-    let mounted = call.app.registry.mount_blob(&digest, source.project, to.project).await?;
+    let mounted = call
+        .app
+        .registry
+        .mount_blob(&digest, source.project, to.project)
+        .await?;
     Ok(mounted.then_some(digest))
 }
 
@@ -119,13 +159,18 @@ async fn session(call: &Call, upload: UploadId) -> OciResult<Session> {
 }
 
 fn digest(call: &Call) -> OciResult<Digest> {
-    let text = call.parameters.get("digest").ok_or_else(OciError::invalid_digest)?;
+    let text = call
+        .parameters
+        .get("digest")
+        .ok_or_else(OciError::invalid_digest)?;
     text.parse().map_err(|_| OciError::invalid_digest())
 }
 
 fn created(name: &Name, digest: &Digest) -> Response {
-    let headers =
-        [(LOCATION, format!("/v2/{name}/blobs/{digest}")), (CONTENT_DIGEST, digest.to_string())];
+    let headers = [
+        (LOCATION, format!("/v2/{name}/blobs/{digest}")),
+        (CONTENT_DIGEST, digest.to_string()),
+    ];
     (StatusCode::CREATED, headers).into_response()
 }
 
@@ -140,8 +185,12 @@ fn progress(status: StatusCode, name: &Name, upload: UploadId, size: u64) -> Res
 
 /// A chunk that does not fit is told where the upload stands.
 fn with_progress(error: Refusal, name: &Name, upload: UploadId) -> OciError {
-    let Refusal::OutOfOrder { size } = error else { return error.into() };
-    let header = |text: String| HeaderValue::try_from(text).expect("names, ids and numbers are header values");
+    let Refusal::OutOfOrder { size } = error else {
+        return error.into();
+    };
+    let header = |text: String| {
+        HeaderValue::try_from(text).expect("names, ids and numbers are header values")
+    };
     OciError::from(error)
         .with_header(LOCATION, header(location(name, upload)))
         .with_header(RANGE, header(received(size)))

@@ -56,7 +56,7 @@ pub fn after<Q: Query + ?Sized>(
 fn read(row: &Row) -> Result<JobEvent, Error> {
     let status = |index| -> Result<Option<Status>, Error> {
         row.get::<Option<i64>>(index)?
-            .map(|code| super::job::status(code))
+            .map(super::job::status)
             .transpose()
     };
     Ok(JobEvent {

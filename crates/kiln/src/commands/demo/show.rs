@@ -27,7 +27,11 @@ pub(super) struct Stage {
 impl Stages {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         let last = clock.monotonic();
-        Self { clock, last, done: Vec::new() }
+        Self {
+            clock,
+            last,
+            done: Vec::new(),
+        }
     }
 
     pub(super) fn done(&mut self, name: &'static str) {
@@ -57,10 +61,16 @@ pub(super) struct Story {
 impl Story {
     pub(super) fn print(&self, terminal: &Terminal) -> Result<(), Failure> {
         let say = |line: String| terminal.data(&line);
-        say(format!("Job {} of project {}", self.job.uuid, self.report.project.slug))?;
+        say(format!(
+            "Job {} of project {}",
+            self.job.uuid, self.report.project.slug
+        ))?;
         for event in &self.events {
             let to = event.to.map_or("", kiln_model::Status::name);
-            say(format!("  {:<3} {:<10} by {}", event.number, to, event.actor))?;
+            say(format!(
+                "  {:<3} {:<10} by {}",
+                event.number, to, event.actor
+            ))?;
         }
         self.print_conditions(terminal)?;
         say(String::new())?;
@@ -91,16 +101,31 @@ impl Story {
     }
 
     fn print_conditions(&self, terminal: &Terminal) -> Result<(), Failure> {
-        let Some(conditions) = self.job.output.as_ref().and_then(|output| output.conditions.as_ref()) else {
+        let Some(conditions) = self
+            .job
+            .output
+            .as_ref()
+            .and_then(|output| output.conditions.as_ref())
+        else {
             return Ok(());
         };
         terminal.data("")?;
         let isolation = conditions["isolation"].as_str().unwrap_or("unknown");
-        let runner = self.job.runner.map_or_else(String::new, |runner| format!(" on runner {runner}"));
+        let runner = self
+            .job
+            .runner
+            .map_or_else(String::new, |runner| format!(" on runner {runner}"));
         terminal.data(&format!("Sealed by the {isolation} back end{runner}"))?;
-        let layers = conditions["layers"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let layers = conditions["layers"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         for layer in layers {
-            let mark = if layer["applied"].as_bool() == Some(true) { "yes" } else { "NO " };
+            let mark = if layer["applied"].as_bool() == Some(true) {
+                "yes"
+            } else {
+                "NO "
+            };
             let name = layer["name"].as_str().unwrap_or_default();
             let detail = layer["detail"].as_str().unwrap_or_default();
             terminal.data(&format!("  {mark} {name:<16} {detail}"))?;

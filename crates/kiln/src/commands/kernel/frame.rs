@@ -36,7 +36,8 @@ pub(super) fn encode(context: &Context<'_>) -> Result<Exit, Failure> {
 pub(super) fn read_hex(text: &str) -> Result<Vec<u8>, Failure> {
     let digits: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     hex::decode(&digits).ok_or_else(|| {
-        Failure::usage("the argument is not hex").hint("two hex digits for each byte, for example 4c4d5347")
+        Failure::usage("the argument is not hex")
+            .hint("two hex digits for each byte, for example 4c4d5347")
     })
 }
 
@@ -76,7 +77,9 @@ fn message(value: &Value) -> Result<Vec<u8>, Failure> {
 }
 
 fn intent(value: &Value) -> Result<Vec<u8>, Failure> {
-    let inner = value.get("message").ok_or_else(|| Failure::usage("`message` is missing"))?;
+    let inner = value
+        .get("message")
+        .ok_or_else(|| Failure::usage("`message` is missing"))?;
     let inner = match bytes_from(inner) {
         Some(bytes) => bytes,
         None => frame(inner)?,
@@ -95,12 +98,22 @@ const HAS_FROM_WORKER: u8 = 0x10;
 const HAS_TRACE_ID: u8 = 0x20;
 
 fn flags(value: &Value) -> Result<u8, Failure> {
-    const NAMES: [&str; 4] = ["durable", "high-priority", "dedupe-required", "requires-ack"];
-    let Some(list) = value.get("flags") else { return Ok(0) };
+    const NAMES: [&str; 4] = [
+        "durable",
+        "high-priority",
+        "dedupe-required",
+        "requires-ack",
+    ];
+    let Some(list) = value.get("flags") else {
+        return Ok(0);
+    };
     let unknown = || Failure::usage(format!("`flags` is a list of {}", NAMES.join(", ")));
     let mut flags = 0;
     for flag in list.as_array().ok_or_else(unknown)? {
-        let place = NAMES.iter().position(|name| flag == name).ok_or_else(unknown)?;
+        let place = NAMES
+            .iter()
+            .position(|name| flag == name)
+            .ok_or_else(unknown)?;
         flags |= 1 << place;
     }
     Ok(flags)
@@ -108,7 +121,9 @@ fn flags(value: &Value) -> Result<u8, Failure> {
 
 fn kind(value: &Value, names: &[&str]) -> Result<u8, Failure> {
     let given = value.get("kind");
-    let place = names.iter().position(|name| given.is_some_and(|given| given == name));
+    let place = names
+        .iter()
+        .position(|name| given.is_some_and(|given| given == name));
     place
         .and_then(|place| u8::try_from(place).ok())
         .ok_or_else(|| Failure::usage(format!("`kind` is one of {}", names.join(", "))))
@@ -117,9 +132,9 @@ fn kind(value: &Value, names: &[&str]) -> Result<u8, Failure> {
 fn bytes(value: &Value, field: &str) -> Result<Option<Vec<u8>>, Failure> {
     match value.get(field) {
         None | Some(Value::Null) => Ok(None),
-        Some(given) => bytes_from(given).map(Some).ok_or_else(|| {
-            Failure::usage(format!("`{field}` is a text, or {{\"hex\": \"…\"}}"))
-        }),
+        Some(given) => bytes_from(given)
+            .map(Some)
+            .ok_or_else(|| Failure::usage(format!("`{field}` is a text, or {{\"hex\": \"…\"}}"))),
     }
 }
 

@@ -17,7 +17,9 @@ pub(super) fn json(node: &Node) -> Value {
         Node::Nothing => Value::Null,
         Node::List(items) => items.iter().map(json).collect(),
         Node::Fields(fields) => {
-            let fields = fields.iter().map(|(name, node)| ((*name).to_owned(), json(node)));
+            let fields = fields
+                .iter()
+                .map(|(name, node)| ((*name).to_owned(), json(node)));
             Value::Object(fields.collect::<Map<_, _>>())
         }
     }
@@ -37,7 +39,7 @@ pub(super) fn bytes_from(value: &Value) -> Option<Vec<u8>> {
     match value {
         Value::String(text) => Some(text.clone().into_bytes()),
         Value::Object(fields) => match (fields.get("hex"), fields.get("text")) {
-            (Some(Value::String(hex)), _) => kiln_kernel::hex::decode(hex),
+            (Some(Value::String(digits)), _) => hex::decode(digits),
             (None, Some(Value::String(text))) => Some(text.clone().into_bytes()),
             _ => None,
         },

@@ -31,30 +31,46 @@ pub(super) fn decode(context: &Context<'_>, request: &KeyDecode) -> Result<Exit,
 }
 
 fn dbi(name: &str) -> Result<Dbi, Failure> {
-    let by_name = NAMES.iter().find(|(known, _)| *known == name).map(|(_, dbi)| *dbi);
-    by_name.or_else(|| name.parse().ok().map(Dbi)).ok_or_else(|| {
-        let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-        Failure::usage(format!("there is no database {name:?}"))
-            .hint(format!("one of {}, or a number", names.join(", ")))
-    })
+    let by_name = NAMES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, dbi)| *dbi);
+    by_name
+        .or_else(|| name.parse().ok().map(Dbi))
+        .ok_or_else(|| {
+            let names: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+            Failure::usage(format!("there is no database {name:?}"))
+                .hint(format!("one of {}, or a number", names.join(", ")))
+        })
 }
 
 fn one(dbi: Dbi, key: &[u8], value: Option<&[u8]>) -> Result<Value, Failure> {
     let bad = |status: kiln_kernel::Status| Failure::new(Exit::Unexpected, status.to_string());
     let mut answer = Map::new();
-    answer.insert("key".to_owned(), json(&describe::key(dbi, key).map_err(bad)?));
+    answer.insert(
+        "key".to_owned(),
+        json(&describe::key(dbi, key).map_err(bad)?),
+    );
     if let Some(value) = value {
-        answer.insert("value".to_owned(), json(&describe::value(dbi, key, value).map_err(bad)?));
+        answer.insert(
+            "value".to_owned(),
+            json(&describe::value(dbi, key, value).map_err(bad)?),
+        );
     }
     Ok(Value::Object(answer))
 }
 
 /// Every database in which these bytes can stand: a key does not say which it is from.
 fn every(key: &[u8], value: Option<&[u8]>) -> Result<Value, Failure> {
-    let fits = NAMES.iter().filter_map(|(name, dbi)| Some(((*name).to_owned(), one(*dbi, key, value).ok()?)));
+    let fits = NAMES
+        .iter()
+        .filter_map(|(name, dbi)| Some(((*name).to_owned(), one(*dbi, key, value).ok()?)));
     let answer: Map<String, Value> = fits.collect();
     if answer.is_empty() {
-        return Err(Failure::new(Exit::Unexpected, "EFORMAT: these bytes stand in no database of the kernel"));
+        return Err(Failure::new(
+            Exit::Unexpected,
+            "EFORMAT: these bytes stand in no database of the kernel",
+        ));
     }
     Ok(Value::Object(answer))
 }

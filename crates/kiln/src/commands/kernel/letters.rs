@@ -15,7 +15,9 @@ const LISTED: usize = 1_000;
 
 pub(super) fn stats(context: &Context<'_>, target: &Target) -> Result<Exit, Failure> {
     let stats: KernelStats = match &Answerer::find(context)? {
-        Answerer::Server(client, runtime) => runtime.block_on(client.kernel_stats()).map_err(from_client)?,
+        Answerer::Server(client, runtime) => runtime
+            .block_on(client.kernel_stats())
+            .map_err(from_client)?,
         Answerer::Store(store) => operator::stats(&store.ledger).map_err(from_kernel)?,
     };
     if target.json.json {
@@ -23,7 +25,10 @@ pub(super) fn stats(context: &Context<'_>, target: &Target) -> Result<Exit, Fail
         return Ok(Exit::Ok);
     }
     for inbox in &stats.inboxes {
-        context.terminal.data(&format!("inbox of worker {:<6} {}", inbox.worker, inbox.frames))?;
+        context.terminal.data(&format!(
+            "inbox of worker {:<6} {}",
+            inbox.worker, inbox.frames
+        ))?;
     }
     for (what, count) in [
         ("outbox", stats.outbox),
@@ -34,14 +39,20 @@ pub(super) fn stats(context: &Context<'_>, target: &Target) -> Result<Exit, Fail
         context.terminal.data(&format!("{what:<22} {count}"))?;
     }
     if let Some(due) = stats.next_timer {
-        context.terminal.data(&format!("{:<22} {} ms", "next timer in", (due - stats.now).max(0)))?;
+        context.terminal.data(&format!(
+            "{:<22} {} ms",
+            "next timer in",
+            (due - stats.now).max(0)
+        ))?;
     }
     Ok(Exit::Ok)
 }
 
 pub(super) fn list(context: &Context<'_>, target: &Target) -> Result<Exit, Failure> {
     let letters = match &Answerer::find(context)? {
-        Answerer::Server(client, runtime) => runtime.block_on(client.dead_letters()).map_err(from_client)?,
+        Answerer::Server(client, runtime) => runtime
+            .block_on(client.dead_letters())
+            .map_err(from_client)?,
         Answerer::Store(store) => operator::list(&store.ledger, LISTED).map_err(from_kernel)?,
     };
     if target.json.json {
@@ -55,16 +66,17 @@ pub(super) fn list(context: &Context<'_>, target: &Target) -> Result<Exit, Failu
 pub(super) fn show(context: &Context<'_>, request: &cli::DeadLetter) -> Result<Exit, Failure> {
     let (worker, seq) = place(&request.letter)?;
     let letter = match &Answerer::find(context)? {
-        Answerer::Server(client, runtime) => {
-            runtime.block_on(client.dead_letter(worker, seq)).map_err(from_client)?
-        }
+        Answerer::Server(client, runtime) => runtime
+            .block_on(client.dead_letter(worker, seq))
+            .map_err(from_client)?,
         Answerer::Store(store) => operator::show(&store.ledger, worker, seq)
             .and_then(|letter| letter.ok_or(Status::NotFound))
             .map_err(from_kernel)?,
     };
     let described = hex::decode(&letter.frame).and_then(|bytes| describe::frame(&bytes).ok());
-    let mut answer = serde_json::to_value(&letter)
-        .map_err(|error| Failure::unexpected("the letter cannot be written as JSON").because(&error))?;
+    let mut answer = serde_json::to_value(&letter).map_err(|error| {
+        Failure::unexpected("the letter cannot be written as JSON").because(&error)
+    })?;
     answer["message"] = described.as_ref().map_or(serde_json::Value::Null, json);
     context.terminal.json(&answer)?;
     Ok(Exit::Ok)
@@ -73,24 +85,29 @@ pub(super) fn show(context: &Context<'_>, request: &cli::DeadLetter) -> Result<E
 pub(super) fn replay(context: &Context<'_>, request: &cli::DeadLetter) -> Result<Exit, Failure> {
     let (worker, seq) = place(&request.letter)?;
     let replayed: Replayed = match &Answerer::find(context)? {
-        Answerer::Server(client, runtime) => {
-            runtime.block_on(client.replay_dead_letter(worker, seq)).map_err(from_client)?
+        Answerer::Server(client, runtime) => runtime
+            .block_on(client.replay_dead_letter(worker, seq))
+            .map_err(from_client)?,
+        Answerer::Store(store) => {
+            operator::replay(&store.ledger, worker, seq).map_err(from_kernel)?
         }
-        Answerer::Store(store) => operator::replay(&store.ledger, worker, seq).map_err(from_kernel)?,
     };
     if request.target.json.json {
         context.terminal.json(&replayed)?;
     } else {
-        context.terminal.data(&format!("back in the inbox at {}:{}", replayed.worker, replayed.seq))?;
+        context.terminal.data(&format!(
+            "back in the inbox at {}:{}",
+            replayed.worker, replayed.seq
+        ))?;
     }
     Ok(Exit::Ok)
 }
 
 pub(super) fn drain(context: &Context<'_>, request: &Drain) -> Result<Exit, Failure> {
     let drained = match &Answerer::find(context)? {
-        Answerer::Server(client, runtime) => {
-            runtime.block_on(client.drain_dead_letters(request.max)).map_err(from_client)?
-        }
+        Answerer::Server(client, runtime) => runtime
+            .block_on(client.drain_dead_letters(request.max))
+            .map_err(from_client)?,
         Answerer::Store(store) => {
             let max = usize::try_from(request.max).unwrap_or(usize::MAX);
             operator::drain(&store.ledger, max).map_err(from_kernel)?
@@ -98,8 +115,9 @@ pub(super) fn drain(context: &Context<'_>, request: &Drain) -> Result<Exit, Fail
     };
     if request.target.json.json {
         for letter in &drained {
-            let line = serde_json::to_string(letter)
-                .map_err(|error| Failure::unexpected("a letter cannot be written as JSON").because(&error))?;
+            let line = serde_json::to_string(letter).map_err(|error| {
+                Failure::unexpected("a letter cannot be written as JSON").because(&error)
+            })?;
             context.terminal.data(&line)?;
         }
     } else {
@@ -113,7 +131,10 @@ fn print(context: &Context<'_>, letters: &[DeadLetter]) -> Result<(), Failure> {
     for letter in letters {
         let id = hex::decode(&letter.frame)
             .and_then(|bytes| kiln_kernel::Message::decode(&bytes).ok())
-            .map_or_else(|| "(undecodable)".to_owned(), |message| printable(&message.id));
+            .map_or_else(
+                || "(undecodable)".to_owned(),
+                |message| printable(&message.id),
+            );
         context.terminal.data(&format!(
             "{}:{}  failure {}  attempts {}  {id}",
             letter.worker, letter.seq, letter.failure, letter.attempts
@@ -124,7 +145,10 @@ fn print(context: &Context<'_>, letters: &[DeadLetter]) -> Result<(), Failure> {
 
 /// An id comes from anywhere: what a terminal would obey is not printed.
 fn printable(id: &[u8]) -> String {
-    String::from_utf8_lossy(id).chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    String::from_utf8_lossy(id)
+        .chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }
 
 fn place(text: &str) -> Result<(u64, u64), Failure> {
@@ -136,13 +160,19 @@ fn place(text: &str) -> Result<(u64, u64), Failure> {
         })
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is what `map_err` hands over"
+)]
 fn from_kernel(status: Status) -> Failure {
     let exit = match status {
         Status::NotFound => Exit::NotFound,
         Status::Exists | Status::Busy | Status::Conflict => Exit::Conflict,
-        Status::Error(_) | Status::Full | Status::Corrupt(_) | Status::Wire(_) | Status::Store(_) => {
-            Exit::Unexpected
-        }
+        Status::Error(_)
+        | Status::Full
+        | Status::Corrupt(_)
+        | Status::Wire(_)
+        | Status::Store(_) => Exit::Unexpected,
     };
     Failure::new(exit, format!("the kernel refused: {status}"))
 }

@@ -1,0 +1,14 @@
+//! The real program, from the outside.
+
+#[cfg(test)]
+mod bad_input;
+#[cfg(test)]
+mod config;
+#[cfg(test)]
+mod demo;
+#[cfg(test)]
+mod engines;
+#[cfg(test)]
+mod kernel;
+#[cfg(test)]
+mod server;
