@@ -13,6 +13,7 @@ Examples:
   cargo xtask bench                        everything, about a minute
   cargo xtask bench ledger --seconds 30    one measurement, longer
   cargo xtask bench kernel --json          for a program
+  cargo xtask bench --slow-fsync 4.5       as on a disk that takes 4.5 ms longer than this one
   cargo xtask bench --dir /mnt/disk        on another disk than that of the temporary directory
 
 How to read the numbers: bench/README.md.";
@@ -36,6 +37,10 @@ pub(crate) struct Arguments {
     /// Exit with 1 when a target is missed.
     #[arg(long)]
     pub(crate) check: bool,
+
+    /// Make every fsync this much slower, to see how a slower disk would do.
+    #[arg(long, value_name = "MS", value_parser = millis)]
+    pub(crate) slow_fsync: Option<f64>,
 
     /// Where the databases are made, and removed afterwards [default: the temporary directory].
     #[arg(long, value_name = "DIR")]
@@ -76,6 +81,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
+fn millis(text: &str) -> Result<f64, String> {
+    let millis: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if !(0.0..=1_000.0).contains(&millis) {
+        return Err("between 0 and 1000, please".to_owned());
+    }
+    Ok(millis)
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -111,6 +124,17 @@ mod tests {
     fn seconds_that_cannot_be_meant_are_refused() {
         for seconds in ["0", "-1", "NaN", "inf", "many", "3601"] {
             assert!(parse(&["--seconds", seconds]).is_err(), "{seconds}");
+        }
+    }
+
+    #[test]
+    fn a_delay_that_cannot_be_meant_is_refused() {
+        assert_eq!(
+            parse(&["--slow-fsync", "4.5"]).unwrap().slow_fsync,
+            Some(4.5)
+        );
+        for millis in ["-1", "NaN", "1001", "slow"] {
+            assert!(parse(&["--slow-fsync", millis]).is_err(), "{millis}");
         }
     }
 

@@ -16,8 +16,11 @@ pub(crate) enum Failure {
     Io { what: String, source: io::Error },
     #[error("the report does not become JSON: {0}")]
     Json(#[from] serde_json::Error),
-    #[error("the peer {peer} cannot be measured: {why}")]
-    Peer { peer: &'static str, why: String },
+    #[error("bench/{workspace} cannot be used: {why}")]
+    Aside {
+        workspace: &'static str,
+        why: String,
+    },
     /// The measured code did not do what it was asked to do, so its speed means nothing.
     #[error("{0}")]
     Wrong(String),

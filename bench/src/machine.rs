@@ -14,6 +14,8 @@ pub(crate) struct Machine {
     pub(crate) cores: usize,
     pub(crate) load_before: Load,
     pub(crate) load_after: Load,
+    /// By how much every fsync was slower than this machine's own.
+    pub(crate) slow_fsync_ms: Option<f64>,
 }
 
 /// How many threads wanted to run, averaged over the last minutes.

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod arguments;
+mod aside;
 mod commits;
 mod failure;
 mod fsync;
@@ -9,6 +10,7 @@ mod ledger;
 mod machine;
 mod report;
 mod sample;
+mod slow_fsync;
 mod statistics;
 mod stopwatch;
 mod target;
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<Report, Failure> {
+    slow_fsync::ensure(arguments.slow_fsync)?;
     let place = arguments.place()?;
     let window = Window::of_a_round(arguments.seconds);
     let load_before = Load::now()?;
@@ -57,6 +60,7 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
             cores: machine::cores(),
             load_before,
             load_after: Load::now()?,
+            slow_fsync_ms: arguments.slow_fsync,
         },
         seconds: arguments.seconds,
         rounds: window::ROUNDS,

@@ -37,6 +37,24 @@ impl Default for Town {
     }
 }
 
+impl Drop for Town {
+    /// A test that fails shows what the processes said.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let log = fs::read_to_string(self.log()).unwrap_or_default();
+            let tail = log.lines().rev().take(40).collect::<Vec<_>>();
+            for line in tail.iter().rev() {
+                show(line);
+            }
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "for whoever reads a failed test")]
+fn show(line: &str) {
+    eprintln!("{line}");
+}
+
 impl Town {
     pub fn new() -> Self {
         // Another test may have been first.

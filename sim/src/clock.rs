@@ -6,14 +6,14 @@ use kiln_model::{Clock, Millis};
 
 /// A wall clock that may jump, and a monotonic one that starts anew with every process and may stand still.
 #[derive(Debug)]
-pub struct SimClock {
+pub(crate) struct SimClock {
     monotonic: AtomicI64,
     wall: AtomicI64,
     suspended: AtomicBool,
 }
 
 impl SimClock {
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             monotonic: AtomicI64::new(0),
             wall: AtomicI64::new(1_800_000_000_000),
@@ -21,7 +21,7 @@ impl SimClock {
         }
     }
 
-    pub fn advance(&self, millis: i64) {
+    pub(crate) fn advance(&self, millis: i64) {
         if !self.suspended.load(Ordering::Relaxed) {
             self.monotonic.fetch_add(millis, Ordering::Relaxed);
         }
@@ -29,17 +29,17 @@ impl SimClock {
     }
 
     /// A person or a time server sets the wall clock.
-    pub fn jump_wall(&self, millis: i64) {
+    pub(crate) fn jump_wall(&self, millis: i64) {
         self.wall.fetch_add(millis, Ordering::Relaxed);
     }
 
     /// The host sleeps, and its monotonic clock stands still; or it wakes up.
-    pub fn suspend(&self, suspended: bool) {
+    pub(crate) fn suspend(&self, suspended: bool) {
         self.suspended.store(suspended, Ordering::Relaxed);
     }
 
     /// A new process counts from a point of its own.
-    pub fn start_process(&self, monotonic: i64) {
+    pub(crate) fn start_process(&self, monotonic: i64) {
         self.monotonic.store(monotonic, Ordering::Relaxed);
         self.suspend(false);
     }

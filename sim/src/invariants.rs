@@ -1,5 +1,6 @@
 //! The promises, each in a file of its own, checked after every step.
 
+mod causes;
 mod dead_letters;
 mod i01_one_lease;
 mod i02_fencing;
@@ -16,6 +17,7 @@ mod i12_claim_order;
 mod i13_every_job_ends;
 mod limits;
 mod queue_counts;
+mod session;
 mod timers;
 
 use kiln_model::{Millis, Trigger};
@@ -69,6 +71,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("I13", i13_every_job_ends::check),
     ("limits", limits::check),
     ("queue counts", queue_counts::check),
+    ("session", session::check),
+    ("causes", causes::check),
     ("timers", timers::check),
     ("dead letters", dead_letters::check),
 ];

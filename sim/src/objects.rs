@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use kiln_control::tasks::Objects;
+use kiln_model::Digest;
+use kiln_store::{Error, ObjectErrorKind, ObjectKey};
 
 #[derive(Debug, Default)]
 pub(crate) struct SimObjects {
@@ -32,13 +34,16 @@ impl SimObjects {
 }
 
 impl Objects for SimObjects {
-    fn put(&self, key: &str, body: &[u8]) -> Result<(), String> {
+    fn put(&self, key: &ObjectKey, _: &Digest, body: &[u8]) -> Result<(), Error> {
         let mut state = self.lock();
         if state.failures > 0 {
             state.failures -= 1;
-            return Err("the object store does not answer".to_owned());
+            return Err(Error::Object {
+                kind: ObjectErrorKind::Io,
+                message: "the object store does not answer".to_owned(),
+            });
         }
-        state.bodies.insert(key.to_owned(), body.to_vec());
+        state.bodies.insert(key.to_string(), body.to_vec());
         Ok(())
     }
 }

@@ -117,6 +117,10 @@ fn was_rung(listener: &mut Listener) -> bool {
         .is_ready()
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it stands where `map_err` wants a function"
+)]
 fn unexpected(denied: Denied) -> Trouble {
     Trouble::Unexpected(denied.to_string())
 }

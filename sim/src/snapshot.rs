@@ -9,6 +9,7 @@ use kiln_model::{Digest, Kind, Priority, Status};
 use kiln_store::sql::job::{self, Job};
 use kiln_store::sql::job_event::{self, JobEvent};
 use kiln_store::sql::queue::{self, Queue};
+use kiln_store::sql::setting;
 use kiln_store::{Error, Query, Row, Value};
 
 /// More events than any job of a small world has.
@@ -22,6 +23,7 @@ pub(crate) struct Snapshot {
     pub(crate) timers: Vec<(TimerKey, Task)>,
     pub(crate) waiting_frames: usize,
     pub(crate) dead_letters: usize,
+    pub(crate) session_is_abandoned: bool,
 }
 
 /// The database after a step, unless the step changed no row.
@@ -70,6 +72,8 @@ impl Snapshot {
     fn read(query: &mut dyn Query, before: &Self) -> Result<Self, Error> {
         let mut snapshot = Self {
             queues: queues(query)?,
+            session_is_abandoned: setting::get(query, "compute.session")?.as_deref()
+                == Some("abandoned"),
             ..Self::default()
         };
         snapshot.read_kernel(query)?;
@@ -162,11 +166,7 @@ impl Seen {
 
 /// What makes one pending job go before another; written down a second time on purpose.
 pub(crate) fn claim_order(job: &Job) -> (std::cmp::Reverse<Priority>, kiln_model::Millis, i64) {
-    (
-        std::cmp::Reverse(job.ask.priority),
-        job.ask.created,
-        job.id,
-    )
+    (std::cmp::Reverse(job.ask.priority), job.ask.created, job.id)
 }
 
 /// Whether something still has to happen to this job by itself or by its user's program.

@@ -108,23 +108,15 @@ enum Event {
     Boot {
         process: usize,
     },
+    /// A process ends for good.
+    Quit {
+        process: usize,
+    },
     Errand(Errand),
     Fault(Fault),
     /// A server that stood still goes on.
     Thaw,
     Calm,
-}
-
-/// Why a step could not be finished.
-#[derive(Debug)]
-enum Stop {
-    Broken(Violation),
-}
-
-impl From<Violation> for Stop {
-    fn from(violation: Violation) -> Self {
-        Self::Broken(violation)
-    }
 }
 
 /// Runs the world of a seed to its end, or to its first broken promise.
@@ -206,10 +198,7 @@ impl World {
     }
 
     fn run(mut self, seed: u64) -> Outcome {
-        let violation = match self.play() {
-            Ok(()) => None,
-            Err(Stop::Broken(violation)) => Some(violation),
-        };
+        let violation = self.play().err();
         let faults = self.faults;
         self.note(format_args!("the end, after {faults} faults"));
         Outcome {
@@ -222,7 +211,7 @@ impl World {
         }
     }
 
-    fn play(&mut self) -> Result<(), Stop> {
+    fn play(&mut self) -> Result<(), Violation> {
         let mut patience = None;
         while let Some((passed, event)) = self.schedule.next() {
             self.host.clock.advance(passed);
@@ -231,20 +220,16 @@ impl World {
             if !self.calm {
                 continue;
             }
-            let end = *patience.get_or_insert(self.schedule.now() + PATIENCE);
-            if self.is_done() {
-                break;
-            }
-            if self.schedule.now() > end {
+            let end = *patience.get_or_insert_with(|| self.schedule.now() + PATIENCE);
+            if self.is_done() || self.schedule.now() > end {
                 break;
             }
         }
         let invalid = self.invalid_reports()?;
-        invariants::check_end(&self.seen, &invalid)?;
-        Ok(())
+        invariants::check_end(&self.seen, &invalid)
     }
 
-    fn handle(&mut self, event: Event) -> Result<(), Stop> {
+    fn handle(&mut self, event: Event) -> Result<(), Violation> {
         if event.is_for_server() && self.schedule.now() < self.frozen_until {
             self.schedule.at(self.frozen_until, event);
             return Ok(());
@@ -269,7 +254,7 @@ impl World {
                 request,
                 reply,
             } => {
-                self.deliver_reply(process, life, request, reply);
+                self.deliver_reply(process, life, &request, reply);
                 Ok(())
             }
             Event::Wake {
@@ -282,6 +267,10 @@ impl World {
             }
             Event::Boot { process } => {
                 self.boot(process);
+                Ok(())
+            }
+            Event::Quit { process } => {
+                self.kill(process);
                 Ok(())
             }
             Event::Errand(errand) => self.run_errand(errand),

@@ -8,12 +8,12 @@ use serde::Deserialize;
 
 use super::workload::{BACKLOG, LANE, WORK};
 use super::{WRITERS, Writing};
+use crate::aside;
 use crate::failure::Failure;
 use crate::sample::Sample;
 use crate::window::Window;
 
-const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/sqlx");
-const PROGRAM: &str = "kiln-bench-peer-sqlx";
+const WORKSPACE: &str = "peers/sqlx";
 
 pub(super) struct SqlxPeer {
     program: PathBuf,
@@ -27,25 +27,8 @@ struct Answer {
     seconds: f64,
 }
 
-/// Builds the peer where cargo keeps its other results, and answers where the program is.
 pub(super) fn build() -> Result<PathBuf, Failure> {
-    let own = std::env::current_exe().map_err(|source| Failure::io("find this program", source))?;
-    let target = own
-        .ancestors()
-        .nth(2)
-        .ok_or_else(|| unavailable("this program is not where cargo puts programs"))?
-        .join("bench-peers");
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
-        .args(["build", "--quiet", "--release", "--locked", "--target-dir"])
-        .arg(&target)
-        .current_dir(WORKSPACE)
-        .status()
-        .map_err(|source| Failure::io("run cargo", source))?;
-    if !built.success() {
-        return Err(unavailable("cargo cannot build it; see above"));
-    }
-    Ok(target.join("release").join(PROGRAM))
+    Ok(aside::build(WORKSPACE)?.join("kiln-bench-peer-sqlx"))
 }
 
 impl SqlxPeer {
@@ -75,7 +58,7 @@ impl Writing for SqlxPeer {
             .arg(self.per_commit.to_string())
             .args([millis(window.warm_up), millis(window.measured)])
             .output()
-            .map_err(|source| Failure::io(format!("run {PROGRAM}"), source))?;
+            .map_err(|source| Failure::io("run the sqlx peer", source))?;
         if !output.status.success() {
             return Err(unavailable(String::from_utf8_lossy(&output.stderr).trim()));
         }
@@ -91,8 +74,8 @@ impl Writing for SqlxPeer {
 }
 
 fn unavailable(why: &str) -> Failure {
-    Failure::Peer {
-        peer: "sqlx",
+    Failure::Aside {
+        workspace: WORKSPACE,
         why: why.to_owned(),
     }
 }

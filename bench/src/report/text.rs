@@ -29,7 +29,11 @@ impl Display for Machine {
             f,
             "{} cores, load {:.2} before and {:.2} after",
             self.cores, self.load_before.one_minute, self.load_after.one_minute
-        )
+        )?;
+        if let Some(delay) = self.slow_fsync_ms {
+            write!(f, "; every fsync made {delay} ms slower on purpose")?;
+        }
+        Ok(())
     }
 }
 

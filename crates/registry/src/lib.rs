@@ -19,7 +19,6 @@ mod tests;
 
 pub use blobs::Blob;
 pub use code::Code;
-pub use error::Error;
 pub use listings::{MAX_PAGE, Page};
 pub use manifest::{
     Content, InvalidManifest, Listed, MAX_DESCRIPTORS, MAX_MANIFEST_BYTES, MediaType,

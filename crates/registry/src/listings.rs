@@ -5,7 +5,7 @@ use kiln_store::Query;
 use kiln_store::sql::registry::{manifest, repository, tag};
 
 use crate::manifest::{Content, Listed};
-use crate::{Refusal, MAX_MANIFEST_BYTES, Registry, Repository};
+use crate::{MAX_MANIFEST_BYTES, Refusal, Registry, Repository};
 
 /// The most entries of one page.
 pub const MAX_PAGE: u32 = 10_000;

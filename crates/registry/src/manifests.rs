@@ -7,7 +7,7 @@ use kiln_store::{Query, Tx};
 use sha2::Digest as _;
 
 use crate::manifest::Content;
-use crate::{Refusal, MAX_MANIFEST_BYTES, Reference, Registry, Repository, Tag};
+use crate::{MAX_MANIFEST_BYTES, Reference, Refusal, Registry, Repository, Tag};
 
 /// A manifest as it was sent.
 #[derive(Clone, Debug)]

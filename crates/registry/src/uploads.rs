@@ -19,7 +19,7 @@ use kiln_store::sql::registry::{blob, repository};
 use sha2::Digest as _;
 
 use crate::running_hash::RunningHash;
-use crate::{Refusal, MAX_BLOB_BYTES, Registry, Repository, UploadId};
+use crate::{MAX_BLOB_BYTES, Refusal, Registry, Repository, UploadId};
 
 /// An upload under way, in the one repository it belongs to.
 #[derive(Clone, Debug)]
@@ -197,7 +197,11 @@ impl Registry {
         Ok(hash)
     }
 
-    async fn read_upload(&self, upload: &Upload, mut take: impl FnMut(&[u8])) -> Result<(), Refusal> {
+    async fn read_upload(
+        &self,
+        upload: &Upload,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<(), Refusal> {
         let id = upload.id;
         let pieces: Result<_, kiln_store::Error> = self
             .store

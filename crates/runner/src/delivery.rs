@@ -31,7 +31,14 @@ impl Delivery {
         conditions: Option<&Conditions>,
     ) -> Self {
         let conditions = conditions.map(written);
-        Self::encode(job, &RunnerMessage::Completed { job, results, conditions })
+        Self::encode(
+            job,
+            &RunnerMessage::Completed {
+                job,
+                results,
+                conditions,
+            },
+        )
     }
 
     pub fn failed(
@@ -99,7 +106,10 @@ mod tests {
             Delivery::failed(job, Vec::new(), "late", Some(&Conditions::default())),
             Delivery::canceled(job),
         ] {
-            assert_eq!(Delivery::parse(delivery.text().to_owned()).unwrap(), delivery);
+            assert_eq!(
+                Delivery::parse(delivery.text().to_owned()).unwrap(),
+                delivery
+            );
         }
     }
 
@@ -112,7 +122,12 @@ mod tests {
 
     #[test]
     fn what_is_not_a_last_word_is_refused() {
-        for text in [r#"{"event":"heartbeat"}"#, r#"{"event":"completed"}"#, "{", ""] {
+        for text in [
+            r#"{"event":"heartbeat"}"#,
+            r#"{"event":"completed"}"#,
+            "{",
+            "",
+        ] {
             assert!(Delivery::parse(text.to_owned()).is_err(), "{text}");
         }
     }

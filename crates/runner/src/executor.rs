@@ -11,9 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Output;
 
-pub use conditions::{
-    Conditions, IterationUsage, SealedLayer, StageTimes, Truncated,
-};
+pub use conditions::{Conditions, IterationUsage, SealedLayer, StageTimes, Truncated};
 pub use sandbox::{SandboxExecutor, SandboxExecutorConfig};
 
 /// Carries out jobs, one at a time.
@@ -36,7 +34,7 @@ pub trait Prepared: Send {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetUpError {
     pub error: String,
-    pub conditions: Conditions,
+    pub conditions: Box<Conditions>,
 }
 
 /// How a job went.

@@ -62,7 +62,10 @@ impl Captured {
         }
         let kept = self.text.len();
         let all = kept as u64 + self.lost_bytes;
-        format!("{}\n[kiln: cut off after {kept} of {all} bytes]\n", self.text)
+        format!(
+            "{}\n[kiln: cut off after {kept} of {all} bytes]\n",
+            self.text
+        )
     }
 }
 
@@ -84,7 +87,9 @@ impl Iteration {
 
     fn texts_mut(&mut self) -> impl Iterator<Item = &mut Captured> {
         let files = self.files.iter_mut().flat_map(BTreeMap::values_mut);
-        [&mut self.stdout, &mut self.stderr].into_iter().chain(files)
+        [&mut self.stdout, &mut self.stderr]
+            .into_iter()
+            .chain(files)
     }
 }
 
@@ -117,7 +122,10 @@ impl Output {
     }
 
     pub(crate) fn truncated(&self) -> Option<Truncated> {
-        let lost = self.texts().map(|text| text.lost_bytes).filter(|lost| *lost > 0);
+        let lost = self
+            .texts()
+            .map(|text| text.lost_bytes)
+            .filter(|lost| *lost > 0);
         let truncated = lost.fold(Truncated::default(), |sum, lost| Truncated {
             texts: sum.texts + 1,
             lost_bytes: sum.lost_bytes + lost,
@@ -216,7 +224,11 @@ mod tests {
         let results = large.into_results();
         let stdout = results[0].stdout.as_deref().unwrap();
         assert!(stdout.ends_with(" of 5000 bytes]\n"), "{stdout}");
-        assert!(stdout.len() > 600 && stdout.len() < 1_000, "{}", stdout.len());
+        assert!(
+            stdout.len() > 600 && stdout.len() < 1_000,
+            "{}",
+            stdout.len()
+        );
         assert_eq!(results[0].stderr.as_deref(), Some("short"));
     }
 
@@ -227,7 +239,10 @@ mod tests {
             large.shrink(2_000);
             let result = &large.into_results()[0];
             let texts = [&result.stdout, &result.stderr];
-            let size: usize = texts.map(|text| serde_json::to_string(text).unwrap().len() - 2).iter().sum();
+            let size: usize = texts
+                .map(|text| serde_json::to_string(text).unwrap().len() - 2)
+                .iter()
+                .sum();
             assert!(size <= 2_000, "{text:?}: {size}");
             assert!(size > 1_500, "{text:?}: {size}");
         }
@@ -247,7 +262,10 @@ mod tests {
                 lost_bytes: 991
             })
         );
-        assert_eq!(stdout_of(cut), "beginning\n[kiln: cut off after 9 of 1000 bytes]\n");
+        assert_eq!(
+            stdout_of(cut),
+            "beginning\n[kiln: cut off after 9 of 1000 bytes]\n"
+        );
     }
 
     #[test]

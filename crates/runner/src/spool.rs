@@ -93,10 +93,7 @@ impl Spool {
 
     /// Keeps a result until it is forgotten. Its job is then no longer held.
     pub(crate) fn write(&self, delivery: &Delivery) -> io::Result<()> {
-        write_whole(
-            &self.result_path(delivery.job()),
-            &record::encode(delivery),
-        )?;
+        write_whole(&self.result_path(delivery.job()), &record::encode(delivery))?;
         remove(&self.held_path())
     }
 
@@ -126,7 +123,8 @@ impl Spool {
             "the runner was restarted while it held this job; submit it again",
             None,
         );
-        self.write(&delivery).map_err(failed("write in", &self.results))
+        self.write(&delivery)
+            .map_err(failed("write in", &self.results))
     }
 
     fn held_path(&self) -> PathBuf {
@@ -160,7 +158,7 @@ fn read_or_set_aside(path: &Path, job: JobUuid) -> Result<Option<Delivery>, Agen
 }
 
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
+    let directory = path.parent().unwrap_or_else(|| Path::new("."));
     let mut file = tempfile::Builder::new()
         .prefix(TEMPORARY)
         .tempfile_in(directory)?;

@@ -99,7 +99,9 @@ impl Bells {
 
     pub(crate) fn ring_local(&self, bells: &[Bell]) {
         let mut hub = lock(&self.hub);
-        bells.iter().for_each(|bell| hub.ring(*bell));
+        for bell in bells {
+            hub.ring(*bell);
+        }
     }
 
     fn attach(&self, outbox: Arc<Outbox>) {
@@ -117,7 +119,9 @@ impl Bells {
                 .get(&id)
                 .map(|slot| slot.bells.clone())
                 .unwrap_or_default();
-            bells.into_iter().for_each(|bell| hub.ring_one(id, bell));
+            for bell in bells {
+                hub.ring_one(id, bell);
+            }
         }
     }
 }
@@ -208,7 +212,9 @@ impl Hub {
                     .chain(&audience.looking)
                     .copied()
                     .collect();
-                all.into_iter().for_each(|id| self.ring_one(id, bell));
+                for id in all {
+                    self.ring_one(id, bell);
+                }
             }
         }
     }

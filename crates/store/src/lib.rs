@@ -6,6 +6,8 @@ mod clock;
 mod config;
 mod engine;
 mod error;
+#[cfg(test)]
+mod faults;
 mod kernel_time;
 mod ledger;
 mod location;

@@ -119,7 +119,11 @@ fn refuse_directory(database: &Path, error: &std::io::Error) -> Error {
         _ => ".".into(),
     };
     let path = database.display();
-    Error::Refused(match error.kind() {
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "there are forty kinds; these have advice"
+    )]
+    let line = match error.kind() {
         std::io::ErrorKind::NotFound => {
             format!(
                 "{path} cannot be made: the directory {directory} does not exist; create it, or give another path"
@@ -131,5 +135,6 @@ fn refuse_directory(database: &Path, error: &std::io::Error) -> Error {
             )
         }
         _ => format!("{path} cannot be made in {directory}: {error}"),
-    })
+    };
+    Error::Refused(line)
 }

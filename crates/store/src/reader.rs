@@ -88,7 +88,9 @@ impl Reader {
             queue.close();
             let threads =
                 std::mem::take(&mut *threads.lock().unwrap_or_else(PoisonError::into_inner));
-            threads.into_iter().for_each(|thread| drop(thread.join()));
+            for thread in threads {
+                drop(thread.join());
+            }
         }
     }
 

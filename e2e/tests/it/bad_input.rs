@@ -169,6 +169,7 @@ fn a_data_directory_without_permission() {
         .arg(&program)
         .args(["server", "--listen", "127.0.0.1:0", "--data"])
         .arg(town.data())
+        .env("XDG_CONFIG_HOME", "/nonexistent")
         .output()
         .unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);

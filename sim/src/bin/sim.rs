@@ -13,7 +13,8 @@ use kiln_model::Clock as _;
 use kiln_sim::{Options, Outcome, run};
 use kiln_store::SystemClock;
 
-const USAGE: &str = "usage: sim [--seeds N] [--from S] [--verbose]\n       sim --replay SEED [--verbose]";
+const USAGE: &str =
+    "usage: sim [--seeds N] [--from S] [--verbose]\n       sim --replay SEED [--verbose]";
 
 /// How many seeds pass between two looks at the terminal.
 const PROGRESS: u64 = 10;

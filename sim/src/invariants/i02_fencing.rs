@@ -21,7 +21,10 @@ pub(super) fn check(view: &View<'_>) -> Result<(), String> {
             .before
             .outputs
             .range((of.job, i64::MIN)..=(of.job, i64::MAX))
-            .eq(view.after.outputs.range((of.job, i64::MIN)..=(of.job, i64::MAX)));
+            .eq(view
+                .after
+                .outputs
+                .range((of.job, i64::MIN)..=(of.job, i64::MAX)));
         if after != Some(before) || !same_outputs {
             return Err(format!(
                 "runner {runner} spoke of job {} in epoch {}, which was in epoch {} of {:?}, and was heard",

@@ -54,7 +54,10 @@ fn is_listed(seen: &Seen, event: &JobEvent) -> Result<(), String> {
             && row.kinds.contains(&seen.job.ask.kind)
     });
     if !listed {
-        return Err(format!("no {} job goes from {from} to {to}", seen.job.ask.kind.name()));
+        return Err(format!(
+            "no {} job goes from {from} to {to}",
+            seen.job.ask.kind.name()
+        ));
     }
     if trigger == Trigger::LateResult {
         return is_the_lost_one(seen, event, earlier);
@@ -67,7 +70,9 @@ fn is_the_lost_one(
     event: &JobEvent,
     earlier: Option<&JobEvent>,
 ) -> Result<(), String> {
-    let lost = earlier.and_then(trigger).is_some_and(Trigger::is_lost_contact);
+    let lost = earlier
+        .and_then(trigger)
+        .is_some_and(Trigger::is_lost_contact);
     let claimed_by = seen
         .events
         .iter()

@@ -4,10 +4,7 @@ use super::View;
 use crate::note::Note;
 
 pub(super) fn check(view: &View<'_>) -> Result<(), String> {
-    let repeated = view
-        .notes
-        .iter()
-        .any(|note| matches!(note, Note::Repeated));
+    let repeated = view.notes.iter().any(|note| matches!(note, Note::Repeated));
     if repeated && view.before != view.after {
         let changed = view
             .after

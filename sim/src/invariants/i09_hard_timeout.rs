@@ -17,7 +17,10 @@ pub(super) fn check(view: &View<'_>) -> Result<(), String> {
         let end = started + times.run + times.grace;
         let fair = time.opened + times.lease;
         if time.now > end.max(fair) + late {
-            return Err(format!("job {} runs since {started} at {}", job.id, time.now));
+            return Err(format!(
+                "job {} runs since {started} at {}",
+                job.id, time.now
+            ));
         }
     }
     Ok(())

@@ -40,8 +40,7 @@ fn earliest(view: &View<'_>, job: &Job, trigger: Trigger) -> Option<Millis> {
     match trigger {
         Trigger::LostContact => {
             let heard = view.shadow.heard.get(&(job.id, life.epoch)).copied();
-            life.lease_tick
-                .max(heard.map(|heard| heard + times.lease))
+            life.lease_tick.max(heard.map(|heard| heard + times.lease))
         }
         Trigger::SetUpDeadline => at(life.claimed_tick, times.set_up),
         Trigger::HardTimeout => at(life.started_tick, times.run + times.grace),

@@ -13,7 +13,12 @@ pub(super) fn check(view: &View<'_>) -> Result<(), String> {
             continue;
         };
         if trigger(event) == Some(Trigger::Claim) {
-            is_first(view, runner, seen.job.ask.kind == Kind::Bench, Some(seen.job.id))?;
+            is_first(
+                view,
+                runner,
+                seen.job.ask.kind == Kind::Bench,
+                Some(seen.job.id),
+            )?;
         }
     }
     for note in view.notes {
@@ -30,7 +35,11 @@ pub(super) fn check(view: &View<'_>) -> Result<(), String> {
 }
 
 fn is_first(view: &View<'_>, runner: i64, forgets: bool, got: Option<i64>) -> Result<(), String> {
-    let lanes = view.shadow.lanes.get(&runner).map_or(&[][..], Vec::as_slice);
+    let lanes = view
+        .shadow
+        .lanes
+        .get(&runner)
+        .map_or(&[][..], Vec::as_slice);
     let first = view
         .before
         .all_jobs()

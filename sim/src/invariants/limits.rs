@@ -27,10 +27,7 @@ pub(super) fn check(view: &View<'_>) -> Result<(), String> {
         if in_flight > 1 {
             return Err(format!("{in_flight} jobs of limit {key} are in flight"));
         }
-        for job in jobs
-            .iter()
-            .filter(|job| job.life.status == Status::Pending)
-        {
+        for job in jobs.iter().filter(|job| job.life.status == Status::Pending) {
             let first_of_lane = jobs
                 .iter()
                 .filter(|other| {

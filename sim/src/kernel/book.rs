@@ -45,8 +45,6 @@ pub(super) enum SentKind {
     /// In the inbox of a worker it is not for.
     Misrouted,
     Timer(TimerKey),
-    /// Sent by the handler of another.
-    Child,
 }
 
 impl Book {

@@ -130,7 +130,9 @@ fn effects_and_rows_go_together(book: &Book, content: &Content, _: &Policy) -> R
         let (places, effects) = (content.places(id), content.effects_of(id).len());
         let gone = sent.doubtful || book.canceled.contains(id);
         if places + effects > 1 || (places + effects == 0 && !gone) {
-            return Err(format!("{id} is in {places} places and has {effects} effects"));
+            return Err(format!(
+                "{id} is in {places} places and has {effects} effects"
+            ));
         }
         let child = Script::child_of(id);
         let children = content.places(&child) + content.effects_of(&child).len();
@@ -147,7 +149,10 @@ fn timers_keep_their_time(book: &Book, content: &Content, _: &Policy) -> Result<
     for (id, effects) in &content.effects {
         let early = |due: Option<kiln_model::Millis>, at| due.is_some_and(|due| at < due);
         if let Some(effect) = effects.iter().find(|effect| early(effect.due, effect.at)) {
-            return Err(format!("{id} was due at {:?} and fired at {}", effect.due, effect.at));
+            return Err(format!(
+                "{id} was due at {:?} and fired at {}",
+                effect.due, effect.at
+            ));
         }
     }
     for id in &book.canceled {
@@ -174,7 +179,10 @@ fn repetitions_have_one_effect(
             policy.dedupe_window_ms == 0 || pair[1].at.0 - pair[0].at.0 <= policy.dedupe_window_ms
         });
         if too_close {
-            return Err(format!("{id} took effect {} times: {effects:?}", effects.len()));
+            return Err(format!(
+                "{id} took effect {} times: {effects:?}",
+                effects.len()
+            ));
         }
     }
     Ok(())
@@ -184,7 +192,9 @@ fn repetitions_have_one_effect(
 fn budgets_hold(book: &Book, content: &Content, policy: &Policy) -> Result<(), String> {
     let budget = policy.retry_budget_max;
     if let Some((id, count)) = content.failures.iter().find(|(_, count)| **count >= budget) {
-        return Err(format!("{id} failed {count} times, and the budget is {budget}"));
+        return Err(format!(
+            "{id} failed {count} times, and the budget is {budget}"
+        ));
     }
     for (_, letter) in &content.dead {
         let Some(id) = id_of(&letter.frame) else {
@@ -194,9 +204,8 @@ fn budgets_hold(book: &Book, content: &Content, policy: &Policy) -> Result<(), S
             continue;
         };
         let sent = book.sent.get(&id);
-        let deserves = sent.is_some_and(|sent| {
-            sent.kind == SentKind::Misrouted || is_hopeless(sent, policy)
-        });
+        let deserves =
+            sent.is_some_and(|sent| sent.kind == SentKind::Misrouted || is_hopeless(sent, policy));
         if letter.attempts != budget || !deserves {
             return Err(format!(
                 "{id} is a dead letter after {} failures, and the budget is {budget}",

@@ -44,7 +44,11 @@ impl Content {
         let rows = content.inbox.iter().map(|(_, frame)| frame);
         let timers = content.timers.iter().map(|(_, frame)| frame);
         let dead = content.dead.iter().map(|(_, letter)| &letter.frame);
-        for id in rows.chain(timers).chain(dead).filter_map(|frame| id_of(frame)) {
+        for id in rows
+            .chain(timers)
+            .chain(dead)
+            .filter_map(|frame| id_of(frame))
+        {
             *content.places.entry(id).or_default() += 1;
         }
         Ok(content)
@@ -114,7 +118,9 @@ impl Effect {
 
     fn decode(bytes: &[u8]) -> Result<Self, Status> {
         let number = |at: usize| {
-            let bytes = bytes.get(at..at + 8).and_then(|slice| slice.try_into().ok());
+            let bytes = bytes
+                .get(at..at + 8)
+                .and_then(|slice| slice.try_into().ok());
             bytes.ok_or_else(|| Status::Corrupt("an effect has 24 bytes".into()))
         };
         let due = i64::from_le_bytes(number(16)?);

@@ -61,7 +61,8 @@ impl Stage {
 
     /// A process starts on the store as it is.
     pub(super) fn open(self: &Arc<Self>, process: u64) -> Result<(), Status> {
-        self.clock.start_process(i64::try_from(process).unwrap_or(0) * 1_000_003);
+        self.clock
+            .start_process(i64::try_from(process).unwrap_or(0) * 1_000_003);
         self.plan.disarm();
         let ledger = Ledger::inline(
             &self.database,
@@ -111,10 +112,8 @@ impl Stage {
     }
 
     pub(super) fn content(&self) -> Result<Content, Status> {
-        let read = self.ledger()?.read(|tx| {
-            Content::read(tx).map_err(|error| Status::Store(error.to_string()))
-        });
-        read
+        self.ledger()?
+            .read(|tx| Content::read(tx).map_err(|error| Status::Store(error.to_string())))
     }
 
     /// A runner looks for work.
@@ -136,7 +135,7 @@ impl Stage {
     pub(super) fn send(&self, id: &str, worker: u64, script: Script, kind: SentKind) {
         let to = match kind {
             SentKind::Misrouted => (worker + 1) % WORKERS,
-            SentKind::Plain | SentKind::Once | SentKind::Timer(_) | SentKind::Child => worker,
+            SentKind::Plain | SentKind::Once | SentKind::Timer(_) => worker,
         };
         let message = script.message(to, id, kind == SentKind::Once);
         let order = self.book().next_order();
@@ -151,7 +150,7 @@ impl Stage {
         let message = script.message(worker, id, false);
         let order = self.book().next_order();
         let outcome = self.write(move |tx| timers::arm(tx, due, &message.encode()?));
-        let key = outcome.clone().unwrap_or(TimerKey::new(due, 0));
+        let key = outcome.clone().unwrap_or_else(|_| TimerKey::new(due, 0));
         let kind = SentKind::Timer(key);
         self.remember(id, script, kind, order, outcome.is_err());
     }
@@ -230,8 +229,8 @@ impl Stage {
         let armed: Vec<(String, TimerKey)> = {
             let book = self.book();
             let timers = book.sent.iter().filter_map(|(id, sent)| match sent.kind {
-                SentKind::Timer(key) if !sent.doubtful => Some((id.clone(), key)),
-                _ => None,
+                SentKind::Timer(key) => (!sent.doubtful).then(|| (id.clone(), key)),
+                SentKind::Plain | SentKind::Once | SentKind::Misrouted => None,
             });
             timers.collect()
         };

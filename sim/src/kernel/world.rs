@@ -88,16 +88,15 @@ impl World {
                 self.tell(format_args!("a timer is canceled"));
                 stage.cancel_something();
             }
-            53..=88 => self.poll(),
-            89..=92 => {
+            53..=56 => {
                 let span = stage.book().rng.within(100..=3_000);
                 stage.clock.advance(span);
             }
-            93..=95 if !self.peaceful => {
+            57..=59 if !self.peaceful => {
                 self.tell(format_args!("a dead letter is sent back"));
                 stage.replay_one();
             }
-            96..=100 if !self.peaceful => {
+            60..=64 if !self.peaceful => {
                 self.tell(format_args!("the process will die at a commit"));
                 stage.arm_crash();
             }
@@ -114,8 +113,7 @@ impl World {
         let script = self.draw_script();
         let name = self.name(worker);
         match roll {
-            1..=72 => stage.send(&name, worker, script, SentKind::Plain),
-            73..=88 if !self.peaceful => {
+            1..=16 if !self.peaceful => {
                 let number = stage.book().rng.within(1..=3);
                 let id = format!("{worker}-once{number}");
                 let script = Script {
@@ -125,10 +123,10 @@ impl World {
                 };
                 stage.send(&id, worker, script, SentKind::Once);
             }
-            89..=94 if !self.peaceful => {
+            17..=22 if !self.peaceful => {
                 stage.send(&name, worker, Script::PLAIN, SentKind::Misrouted);
             }
-            95..=100 if !self.peaceful => {
+            23..=28 if !self.peaceful => {
                 stage.send_garbage(worker, format!("nonsense {name}").into_bytes());
             }
             _ => stage.send(&name, worker, script, SentKind::Plain),

@@ -82,7 +82,7 @@ impl LeaseRunner {
         }
     }
 
-    /// The answer to `request`, or nothing when the server said no to it in a way that does not matter here.
+    /// The answer to `request`.
     pub(crate) fn hear(
         &mut self,
         request: &Request,
@@ -103,10 +103,7 @@ impl LeaseRunner {
                 }
             }
             (Request::Start(job) | Request::Beat(job), Reply::Stop) => {
-                if self.work.remove(&(job.job, job.epoch)).is_some() {
-                    let last = self.spool(job.clone(), Ending::Canceled, String::new());
-                    acts.push(Act::Ask(Request::Last(last)));
-                }
+                self.stop(job, acts);
             }
             (Request::Last(last), Reply::Settled) => {
                 self.disk.spool.remove(&(last.of.job, last.of.epoch));
@@ -134,7 +131,10 @@ impl LeaseRunner {
             return;
         }
         let job = rng.pick(&gone).clone();
-        let text = format!("job {} epoch {} came back from the dead", job.job, job.epoch);
+        let text = format!(
+            "job {} epoch {} came back from the dead",
+            job.job, job.epoch
+        );
         let last = |ending| {
             Request::Last(LastWord {
                 of: job.clone(),
@@ -174,6 +174,13 @@ impl LeaseRunner {
         if self.work.len() < self.slots && !waits {
             self.claiming = Some(0);
             acts.push(Act::Ask(Request::Claim));
+        }
+    }
+
+    fn stop(&mut self, job: &Assignment, acts: &mut Vec<Act>) {
+        if self.work.remove(&(job.job, job.epoch)).is_some() {
+            let last = self.spool(job.clone(), Ending::Canceled, String::new());
+            acts.push(Act::Ask(Request::Last(last)));
         }
     }
 

@@ -60,11 +60,7 @@ impl Server {
         now: i64,
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Down>, Trouble> {
-        let Some(runner) = self
-            .sessions
-            .get(&connection)
-            .map(|session| session.runner)
-        else {
+        let Some(runner) = self.sessions.get(&connection).map(|session| session.runner) else {
             return Ok(Vec::new());
         };
         match word {

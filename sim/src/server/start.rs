@@ -51,13 +51,15 @@ impl Server {
         config.max_batch = host.batch;
         config.on_error = OnError::Survive;
         let time = Arc::new(KernelTime(store.ledger.clone()));
-        let worker = Worker::init(store.ledger.clone(), Arc::new(handler), config, time).map_err(|status| {
-            if host.plan.has_crashed() {
-                Trouble::Crashed
-            } else {
-                Trouble::Unexpected(format!("the kernel does not boot: {status}"))
-            }
-        })?;
+        let worker = Worker::init(store.ledger.clone(), Arc::new(handler), config, time).map_err(
+            |status| {
+                if host.plan.has_crashed() {
+                    Trouble::Crashed
+                } else {
+                    Trouble::Unexpected(format!("the kernel does not boot: {status}"))
+                }
+            },
+        )?;
         worker.set_idle_policy(IDLE_MS);
         Ok(Self {
             store,

@@ -22,7 +22,9 @@ impl Server {
         let submitted = self.write(move |tx: &mut dyn Tx| {
             match bench::submit_run(tx, &submission, &settings, resolve)? {
                 Submitted::New { job, .. } => Ok(Some(job.id)),
-                Submitted::Before { report } => Ok(job::of_report(tx, report.id)?.map(|job| job.id)),
+                Submitted::Before { report } => {
+                    Ok(job::of_report(tx, report.id)?.map(|job| job.id))
+                }
             }
         })?;
         let job = submitted.map_err(unexpected)?;
@@ -53,7 +55,11 @@ impl Server {
         Ok(Some(id))
     }
 
-    pub(crate) fn cancel(&mut self, id: i64, notes: &mut Vec<Note>) -> Result<&'static str, Trouble> {
+    pub(crate) fn cancel(
+        &mut self,
+        id: i64,
+        notes: &mut Vec<Note>,
+    ) -> Result<&'static str, Trouble> {
         match self.write(move |tx: &mut dyn Tx| jobs::cancel(tx, id, "user"))? {
             Ok(outcome) => {
                 notes.push(Note::ToldCanceled { job: id });
@@ -123,6 +129,7 @@ impl Server {
 }
 
 /// Every image is there.
+#[expect(clippy::unnecessary_wraps, reason = "the type of a resolver")]
 fn resolve(_: &mut dyn Tx, _: &Project, _: &str) -> Result<Digest, Denied> {
     Ok(Digest::from_hash(&[7; 32]).expect("SHA-256 has 32 bytes"))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kiln_model::{Kind, Status};
 use kiln_store::{Error, params};
 
-use super::{Errand, Event, Stop, World};
+use super::{Errand, Event, World};
 use crate::invariants::{self, Times, View};
 use crate::note::Note;
 use crate::outcome::Violation;
@@ -13,7 +13,7 @@ use crate::snapshot::{Look, Snapshot};
 
 impl World {
     /// Checks every invariant on what the last transaction left behind.
-    pub(super) fn check(&mut self, notes: &[Note]) -> Result<(), Stop> {
+    pub(super) fn check(&mut self, notes: &[Note]) -> Result<(), Violation> {
         let commits = self.host.plan.commits();
         if commits == self.seen_commits && notes.is_empty() {
             return Ok(());
@@ -50,7 +50,7 @@ impl World {
     }
 
     /// The bench jobs whose output could not be read: they stay completed.
-    pub(super) fn invalid_reports(&self) -> Result<Vec<i64>, Stop> {
+    pub(super) fn invalid_reports(&self) -> Result<Vec<i64>, Violation> {
         let read = self.reader.read(|query| {
             let rows = query.query(
                 "SELECT job.id FROM job JOIN report ON report.id = job.report_id \
@@ -60,7 +60,7 @@ impl World {
             rows.iter().map(|row| row.get(0)).collect()
         });
         let invalid: Result<Vec<i64>, Error> = read.wait();
-        Ok(invalid.map_err(|error| Violation::new("readable", error.to_string()))?)
+        invalid.map_err(|error| Violation::new("readable", error.to_string()))
     }
 
     fn tell_changes(&mut self, before: &Snapshot, after: &Snapshot) {

@@ -3,8 +3,9 @@
 use kiln_model::Kind;
 
 use super::process::{Machine, Process};
-use super::{Errand, Event, Stop, World};
+use super::{Errand, Event, World};
 use crate::crash::CrashPoint;
+use crate::outcome::Violation;
 
 /// The fewest faults of a world, apart from what happens to single messages.
 const FEWEST: i64 = 20;
@@ -60,7 +61,8 @@ impl World {
             let at = self.rng.within(5_000..=end - 1_000);
             let fault = Fault::Errand(Errand::AbandonSession);
             self.schedule.at(at, Event::Fault(fault));
-            let later = at + self.rng.within(1..=15_000);
+            let soon = self.rng.percent(50);
+            let later = at + self.rng.within(1..=if soon { 40 } else { 15_000 });
             self.schedule
                 .at(later, Event::Errand(Errand::ReopenSession));
         }
@@ -87,7 +89,7 @@ impl World {
         }
     }
 
-    pub(super) fn strike(&mut self, fault: Fault) -> Result<(), Stop> {
+    pub(super) fn strike(&mut self, fault: Fault) -> Result<(), Violation> {
         self.faults += 1;
         let now = self.schedule.now();
         match fault {
@@ -157,7 +159,7 @@ impl World {
     }
 
     /// From here on nothing goes wrong any more, and everybody does their work.
-    pub(super) fn calm_down(&mut self) -> Result<(), Stop> {
+    pub(super) fn calm_down(&mut self) -> Result<(), Violation> {
         self.note(format_args!("faults stop"));
         self.calm = true;
         self.host.plan.disarm();
@@ -174,7 +176,7 @@ impl World {
         self.start_server()
     }
 
-    fn repeat_words(&mut self) -> Result<(), Stop> {
+    fn repeat_words(&mut self) -> Result<(), Violation> {
         if self.schedule.now() < self.frozen_until {
             return Ok(());
         }
@@ -223,6 +225,6 @@ impl World {
         self.note(format_args!("process {process} says it is runner {runner}"));
         self.boot(process);
         let end = self.rng.within(5_000..=30_000);
-        self.schedule.after(end, Event::Boot { process });
+        self.schedule.after(end, Event::Quit { process });
     }
 }

@@ -3,7 +3,8 @@
 
 use std::collections::VecDeque;
 
-use super::{Event, Stop, World};
+use super::{Event, World};
+use crate::outcome::Violation;
 use crate::wire::{Down, Reply, Request, Up};
 
 pub(super) type ConnectionId = u64;
@@ -74,7 +75,7 @@ impl World {
         }
     }
 
-    pub(super) fn deliver_up(&mut self, id: ConnectionId) -> Result<(), Stop> {
+    pub(super) fn deliver_up(&mut self, id: ConnectionId) -> Result<(), Violation> {
         let Some(connection) = self.connections.get_mut(&id) else {
             return Ok(());
         };

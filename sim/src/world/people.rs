@@ -3,13 +3,14 @@
 use kiln_control::bench::{RunSettings, Submission};
 use kiln_model::v0::{NewRun, NewRunJob};
 use kiln_model::{
-    BranchUuid, Clock as _, HeadUuid, JobUuid, Kind, OrganizationUuid, Priority, ProjectUuid, ReportUuid, Retry,
-    RuntimeJobId, Status, TestbedUuid,
+    BranchUuid, Clock as _, HeadUuid, JobUuid, Kind, OrganizationUuid, Priority, ProjectUuid,
+    ReportUuid, Retry, RuntimeJobId, Status, TestbedUuid,
 };
 use kiln_store::sql::branch::NewBranch;
 use kiln_store::sql::job::NewJob;
 
-use super::{Event, Stop, World};
+use super::{Event, World};
+use crate::outcome::Violation;
 
 /// How soon somebody tries again who got no answer.
 const AGAIN: i64 = 3_000;
@@ -52,7 +53,9 @@ impl World {
     pub(super) fn draw_wishes(&mut self, end: i64) {
         for index in 0..self.rng.index(9) + 6 {
             let wall = self.host.clock.wall();
-            let kind = *self.rng.pick(&[Kind::Bench, Kind::Action, Kind::Action, Kind::Runtime]);
+            let kind = *self
+                .rng
+                .pick(&[Kind::Bench, Kind::Action, Kind::Action, Kind::Runtime]);
             let limit = kind != Kind::Bench && self.rng.percent(40);
             let pending = kind != Kind::Bench && self.rng.percent(25);
             let wish = Wish {
@@ -72,7 +75,7 @@ impl World {
         }
     }
 
-    pub(super) fn run_errand(&mut self, errand: Errand) -> Result<(), Stop> {
+    pub(super) fn run_errand(&mut self, errand: Errand) -> Result<(), Violation> {
         if self.server.is_none() {
             self.schedule.after(AGAIN, Event::Errand(errand));
             return Ok(());
@@ -107,7 +110,7 @@ impl World {
         self.pump()
     }
 
-    fn submit(&mut self, index: usize) -> Result<(), Stop> {
+    fn submit(&mut self, index: usize) -> Result<(), Violation> {
         let wish = self.wishes[index].clone();
         let kind = wish.kind;
         self.note(format_args!("somebody wants {} job {index}", kind.name()));
@@ -129,7 +132,7 @@ impl World {
         Ok(())
     }
 
-    fn fetch(&mut self, job: i64, epoch: i64, refuse: bool) -> Result<(), Stop> {
+    fn fetch(&mut self, job: i64, epoch: i64, refuse: bool) -> Result<(), Violation> {
         let done = self.call(|server, _| {
             if refuse {
                 server.refuse_hand_off(job, epoch)
@@ -144,7 +147,7 @@ impl World {
         Ok(())
     }
 
-    fn cancel_something(&mut self) -> Result<(), Stop> {
+    fn cancel_something(&mut self) -> Result<(), Violation> {
         let live: Vec<i64> = self.jobs_where(|status| !status.is_ended());
         let all: Vec<i64> = self.jobs_where(|_| true);
         let among = if live.is_empty() || self.rng.percent(15) {
@@ -164,7 +167,7 @@ impl World {
         Ok(())
     }
 
-    fn retry_something(&mut self) -> Result<(), Stop> {
+    fn retry_something(&mut self) -> Result<(), Violation> {
         let among = self.jobs_where(|status| matches!(status, Status::Failed | Status::Abandoned));
         if among.is_empty() {
             return Ok(());

@@ -116,7 +116,7 @@ impl World {
         &mut self,
         index: usize,
         life: u64,
-        request: Request,
+        request: &Request,
         reply: Reply,
     ) {
         let again = Event::Reply {
@@ -130,7 +130,7 @@ impl World {
         }
         let mut acts = Vec::new();
         if let Machine::Lease(runner) = &mut self.processes[index].machine {
-            runner.hear(&request, reply, &mut self.rng, &mut acts);
+            runner.hear(request, reply, &mut self.rng, &mut acts);
         }
         self.perform(index, acts);
     }

@@ -2,7 +2,7 @@
 
 use kiln_model::{Kind, RuntimeLeaseId};
 
-use super::{ConnectionId, Event, Stop, World};
+use super::{ConnectionId, Event, World};
 use crate::note::Note;
 use crate::outcome::Violation;
 use crate::server::{Server, Trouble};
@@ -16,7 +16,7 @@ impl World {
     pub(super) fn call<R>(
         &mut self,
         call: impl FnOnce(&mut Server, &mut Vec<Note>) -> Result<R, Trouble>,
-    ) -> Result<Option<R>, Stop> {
+    ) -> Result<Option<R>, Violation> {
         let Some(server) = &mut self.server else {
             return Ok(None);
         };
@@ -25,7 +25,7 @@ impl World {
         self.finish_call(outcome, &notes)
     }
 
-    pub(super) fn start_server(&mut self) -> Result<(), Stop> {
+    pub(super) fn start_server(&mut self) -> Result<(), Violation> {
         if self.server.is_some() {
             return Ok(());
         }
@@ -47,7 +47,7 @@ impl World {
                 self.schedule.after(500, Event::ServerStart);
                 Ok(())
             }
-            Err(Trouble::Unexpected(what)) => Err(Violation::new("start", what).into()),
+            Err(Trouble::Unexpected(what)) => Err(Violation::new("start", what)),
         }
     }
 
@@ -72,7 +72,7 @@ impl World {
         self.schedule.after(downtime, Event::ServerStart);
     }
 
-    pub(super) fn tick(&mut self, number: u64) -> Result<(), Stop> {
+    pub(super) fn tick(&mut self, number: u64) -> Result<(), Violation> {
         if number != self.tick_number {
             return Ok(());
         }
@@ -82,7 +82,7 @@ impl World {
         self.pump()
     }
 
-    pub(super) fn flush(&mut self, number: u64) -> Result<(), Stop> {
+    pub(super) fn flush(&mut self, number: u64) -> Result<(), Violation> {
         if number != self.server_number {
             return Ok(());
         }
@@ -107,7 +107,7 @@ impl World {
         id: ConnectionId,
         process: usize,
         word: &Up,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Violation> {
         let now = self.schedule.now();
         let runner = self.processes[process].runner;
         if *word != Up::Heartbeat {
@@ -135,7 +135,7 @@ impl World {
         process: usize,
         life: u64,
         request: &Request,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Violation> {
         let (runner, kind) = (self.processes[process].runner, self.processes[process].kind);
         let wall = kiln_model::Clock::wall(&*self.host.clock);
         let lease = (kind == Kind::Runtime)
@@ -161,7 +161,7 @@ impl World {
     }
 
     /// Says again, in order, what a runner said about one of its jobs (I7).
-    pub(super) fn say_again(&mut self) -> Result<(), Stop> {
+    pub(super) fn say_again(&mut self) -> Result<(), Violation> {
         let keys: Vec<(i64, i64)> = self.said.keys().copied().collect();
         if keys.is_empty() {
             return Ok(());
@@ -181,7 +181,7 @@ impl World {
     }
 
     /// Serves every connection that heard a bell.
-    pub(super) fn pump(&mut self) -> Result<(), Stop> {
+    pub(super) fn pump(&mut self) -> Result<(), Violation> {
         let now = self.schedule.now();
         while let Some(Some((connection, words))) =
             self.call(|server, notes| server.pump(now, notes))?
@@ -200,14 +200,14 @@ impl World {
         &mut self,
         outcome: Result<R, Trouble>,
         notes: &[Note],
-    ) -> Result<Option<R>, Stop> {
+    ) -> Result<Option<R>, Violation> {
         self.check(notes)?;
         let answer = match outcome {
             Ok(answer) => Some(answer),
             Err(Trouble::Crashed) => None,
             Err(Trouble::Unexpected(_)) if self.host.plan.has_crashed() => None,
             Err(Trouble::Unexpected(what)) => {
-                return Err(Violation::new("no surprise", what).into());
+                return Err(Violation::new("no surprise", what));
             }
         };
         if self.host.plan.has_crashed() {

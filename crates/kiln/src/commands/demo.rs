@@ -35,16 +35,25 @@ pub(super) fn run(context: &Context<'_>, demo: &Demo) -> Result<Exit, Failure> {
     {
         crate::log::install(context.settings.need("log")?)?;
     }
+    let runtime = runtime()?;
+    // Signals first: from here on an interrupt cleans up.
+    let (mut interrupt, mut terminate) = {
+        let _inside = runtime.enter();
+        (
+            signal(SignalKind::interrupt())?,
+            signal(SignalKind::terminate())?,
+        )
+    };
     let directory = tempfile::Builder::new().prefix("kiln-demo-").tempdir()?;
-    let outcome = runtime()?.block_on(async {
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
+    let outcome = runtime.block_on(async {
         tokio::select! {
             story = play(context, directory.path()) => story,
             _ = interrupt.recv() => Err(Failure::new(Exit::Interrupted, "interrupted")),
             _ = terminate.recv() => Err(Failure::new(Exit::Interrupted, "told to stop")),
         }
     });
+    // What still runs ends with the runtime, before the directory goes.
+    drop(runtime);
     context.terminal.end_progress();
     let kept = if demo.keep {
         Some(directory.keep())

@@ -14,7 +14,7 @@ use sha2::Digest as _;
 use tempfile::TempDir;
 
 use crate::{
-    Chunk, Refusal, Manifest, NewManifest, Pushed, Reference, Registry, Repository, Session,
+    Chunk, Manifest, NewManifest, Pushed, Reference, Refusal, Registry, Repository, Session,
 };
 
 pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";

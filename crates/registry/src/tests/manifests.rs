@@ -3,7 +3,7 @@ use kiln_store::sql::registry;
 use sha2::Digest as _;
 
 use super::fixture::{Fixture, INDEX, MANIFEST, image, index, sha256};
-use crate::{Refusal, MAX_MANIFEST_BYTES, NewManifest, Reference};
+use crate::{MAX_MANIFEST_BYTES, NewManifest, Reference, Refusal};
 
 #[tokio::test]
 async fn a_manifest_is_read_back_by_tag_and_by_digest() {

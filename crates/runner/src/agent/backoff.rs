@@ -22,7 +22,10 @@ mod tests {
     #[test]
     fn the_delay_doubles_up_to_its_limit() {
         let seconds = |attempts| delay(attempts, u32::MAX).as_secs();
-        assert_eq!([0, 1, 2, 3, 4, 5, 60].map(seconds), [1, 2, 4, 8, 16, 30, 30]);
+        assert_eq!(
+            [0, 1, 2, 3, 4, 5, 60].map(seconds),
+            [1, 2, 4, 8, 16, 30, 30]
+        );
     }
 
     #[test]

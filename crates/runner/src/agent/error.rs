@@ -23,8 +23,12 @@ pub enum AgentError {
     #[error("{} is in use by another runner process", path.display())]
     InUse { path: PathBuf },
     /// The spool is untouched: results in it are delivered once the key is right.
-    #[error("the server does not accept this runner's key: check the runner's name and rotate its key if it is lost")]
+    #[error(
+        "the server does not accept this runner's key: check the runner's name and rotate its key if it is lost"
+    )]
     Unauthorized,
-    #[error("could not deliver the result of job {job} before the end; it is spooled and goes out at the next start")]
+    #[error(
+        "could not deliver the result of job {job} before the end; it is spooled and goes out at the next start"
+    )]
     Undelivered { job: JobUuid },
 }

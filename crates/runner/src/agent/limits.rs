@@ -19,7 +19,7 @@ pub(super) const POLL_PATIENCE: Duration = Duration::from_secs(30);
 pub(super) const HEARTBEAT_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A result may have to squeeze through a slow line before it can be acknowledged.
-pub(super) const DELIVERY_PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const DELIVERY_PATIENCE: Duration = Duration::from_mins(1);
 
 /// Name resolution, connection, TLS and upgrade together.
 pub(super) const DIAL_PATIENCE: Duration = Duration::from_secs(30);

@@ -269,9 +269,13 @@ fn log_remark(remark: &Remark) {
             tracing::error!(job.id = %job, "job {job} came while another is held and is left to its lease");
         }
         Remark::UpdateDeclined { version } => {
-            tracing::info!("the server offers version {version}; this runner does not update itself");
+            tracing::info!(
+                "the server offers version {version}; this runner does not update itself"
+            );
         }
-        Remark::NoAnswer => tracing::warn!("the server owes an answer for too long, connecting anew"),
+        Remark::NoAnswer => {
+            tracing::warn!("the server owes an answer for too long, connecting anew");
+        }
     }
 }
 

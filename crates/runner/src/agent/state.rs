@@ -111,10 +111,15 @@ impl State {
             Ending::Stopping { by } => Some(by),
             Ending::No | Ending::Draining | Ending::Ended => None,
         };
-        [self.link.wake(&self.duty), self.duty.wake(), self.ask_at(), stop_by]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            self.link.wake(&self.duty),
+            self.duty.wake(),
+            self.ask_at(),
+            stop_by,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     pub fn apply(&mut self, event: Event, moment: Moment) -> Vec<Effect> {
@@ -195,7 +200,12 @@ impl State {
         if self.duty.job() != Some(job) {
             return;
         }
-        let Duty::Delivering { owed, sent_at, settled } = &mut self.duty else {
+        let Duty::Delivering {
+            owed,
+            sent_at,
+            settled,
+        } = &mut self.duty
+        else {
             talk.unanswered = talk.unanswered.saturating_sub(1);
             return;
         };
@@ -234,12 +244,7 @@ impl State {
         }
     }
 
-    fn set_up(
-        &mut self,
-        result: Result<(), Delivery>,
-        now: Millis,
-        effects: &mut Vec<Effect>,
-    ) {
+    fn set_up(&mut self, result: Result<(), Delivery>, now: Millis, effects: &mut Vec<Effect>) {
         match (&self.duty, result) {
             (Duty::SettingUp { job }, Ok(())) => {
                 self.duty = Duty::Executing { job: *job };
@@ -282,7 +287,10 @@ impl State {
     }
 
     fn spooled(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        if let Duty::Spooling { delivery, settled, .. } = &self.duty {
+        if let Duty::Spooling {
+            delivery, settled, ..
+        } = &self.duty
+        {
             self.duty = Duty::Delivering {
                 owed: VecDeque::from([delivery.clone()]),
                 sent_at: None,
@@ -303,7 +311,9 @@ impl State {
         if matches!(self.ending, Ending::Stopping { by } if now >= by) {
             return self.exit(Exit::Undelivered, effects);
         }
-        if let Duty::Spooling { delivery, retry_at, .. } = &mut self.duty
+        if let Duty::Spooling {
+            delivery, retry_at, ..
+        } = &mut self.duty
             && retry_at.is_some_and(|at| now >= at)
         {
             *retry_at = None;
@@ -379,7 +389,14 @@ impl State {
     /// When a job may be asked for.
     fn ask_at(&self) -> Option<Millis> {
         match (&self.link, &self.duty, &self.ending) {
-            (Link::Up(_), Duty::Free { asked_at: None, ask_at }, Ending::No) => Some(*ask_at),
+            (
+                Link::Up(_),
+                Duty::Free {
+                    asked_at: None,
+                    ask_at,
+                },
+                Ending::No,
+            ) => Some(*ask_at),
             _ => None,
         }
     }

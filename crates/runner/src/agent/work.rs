@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Event;
-use crate::executor::{Execution, Executor, Prepared, SetUpError};
+use crate::executor::{Conditions, Execution, Executor, Prepared, SetUpError};
 use crate::{Delivery, report};
 
 #[derive(Default)]
@@ -93,7 +93,10 @@ impl Work {
             }
             Self::Executing { job, task, .. } => {
                 let delivery = match task.await {
-                    Ok(execution) => report::of_execution(*job, execution),
+                    Ok(execution) => {
+                        log_conditions(*job, &execution.conditions);
+                        report::of_execution(*job, execution)
+                    }
                     Err(_) => panicked(*job, "run"),
                 };
                 *self = Self::None;
@@ -110,6 +113,25 @@ impl Work {
             Self::None | Self::Ready { .. } => {}
         }
     }
+}
+
+fn log_conditions(job: JobUuid, conditions: &Conditions) {
+    let stages = &conditions.stages;
+    let missing: Vec<&str> = conditions
+        .missing()
+        .map(|layer| layer.name.as_str())
+        .collect();
+    tracing::info!(
+        job.id = %job,
+        isolation = conditions.isolation,
+        missing = missing.join(","),
+        cached = conditions.cached,
+        pull_ms = stages.pull_ms,
+        unpack_ms = stages.unpack_ms,
+        prepare_ms = stages.prepare_ms,
+        run_ms = stages.run_ms,
+        "job {job} has run"
+    );
 }
 
 fn panicked(job: JobUuid, stage: &str) -> Delivery {

@@ -67,12 +67,16 @@ impl Connection {
     }
 
     pub(crate) fn send(&self, text: String) -> Result<(), Stuck> {
-        self.outgoing.try_send(Message::text(text)).map_err(|_| Stuck)
+        self.outgoing
+            .try_send(Message::text(text))
+            .map_err(|_| Stuck)
     }
 
     /// Begins an orderly close: what the server has sent is still heard, and then that it is lost.
     pub(crate) fn close(&self) -> Result<(), Stuck> {
-        self.outgoing.try_send(Message::Close(None)).map_err(|_| Stuck)
+        self.outgoing
+            .try_send(Message::Close(None))
+            .map_err(|_| Stuck)
     }
 
     pub(crate) async fn hear(&mut self) -> Heard {

@@ -74,8 +74,14 @@ mod tests {
     #[test]
     fn the_channel_is_below_the_servers_address() {
         for (server, url) in [
-            ("http://127.0.0.1:6610", "ws://127.0.0.1:6610/v0/runners/rack-7/channel"),
-            ("https://host/kiln/", "wss://host/kiln/v0/runners/rack-7/channel"),
+            (
+                "http://127.0.0.1:6610",
+                "ws://127.0.0.1:6610/v0/runners/rack-7/channel",
+            ),
+            (
+                "https://host/kiln/",
+                "wss://host/kiln/v0/runners/rack-7/channel",
+            ),
         ] {
             assert_eq!(channel_url(server, "rack-7").unwrap().as_str(), url);
         }
@@ -83,14 +89,27 @@ mod tests {
 
     #[test]
     fn what_is_not_a_servers_address_is_refused() {
-        for bad in ["", "host", "ws://host", "http://u:p@host", "http://host/?q", "file:///x"] {
-            assert!(matches!(channel_url(bad, "r"), Err(AgentError::Address(_))), "{bad:?}");
+        for bad in [
+            "",
+            "host",
+            "ws://host",
+            "http://u:p@host",
+            "http://host/?q",
+            "file:///x",
+        ] {
+            assert!(
+                matches!(channel_url(bad, "r"), Err(AgentError::Address(_))),
+                "{bad:?}"
+            );
         }
     }
 
     #[test]
     fn a_runners_name_stays_one_segment() {
-        assert!(matches!(channel_url("http://host", ".."), Err(AgentError::Runner(_))));
+        assert!(matches!(
+            channel_url("http://host", ".."),
+            Err(AgentError::Runner(_))
+        ));
         let url = channel_url("http://host", "a/b?c").unwrap();
         assert_eq!(url.as_str(), "ws://host/v0/runners/a%2Fb%3Fc/channel");
     }
@@ -103,6 +122,9 @@ mod tests {
 
     #[test]
     fn a_key_with_a_line_break_is_refused() {
-        assert!(matches!(Target::new("http://host", "r", "a\nb"), Err(AgentError::Key)));
+        assert!(matches!(
+            Target::new("http://host", "r", "a\nb"),
+            Err(AgentError::Key)
+        ));
     }
 }

@@ -81,7 +81,7 @@ impl IterationUsage {
     pub(super) fn new(exit: &kiln_sandbox::Exit) -> Self {
         let usage = &exit.usage;
         Self {
-            wall_us: micros(exit.wall),
+            wall_us: micros(usage.elapsed),
             user_us: micros(usage.user),
             system_us: micros(usage.system),
             peak_resident_bytes: usage.peak_resident_bytes,

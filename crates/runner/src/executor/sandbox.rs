@@ -113,10 +113,12 @@ impl Executor for SandboxExecutor {
                 () = cancel.cancelled() => Err(StageError::canceled()),
             };
             match result {
-                Ok(parts) => Ok(Box::new(PreparedJob::new(parts, &job, conditions)) as Box<dyn Prepared>),
+                Ok(parts) => {
+                    Ok(Box::new(PreparedJob::new(parts, &job, conditions)) as Box<dyn Prepared>)
+                }
                 Err(error) => Err(SetUpError {
                     error: error.to_string(),
-                    conditions,
+                    conditions: Box::new(conditions),
                 }),
             }
         })
@@ -172,7 +174,11 @@ impl Shared {
     ) -> Result<Guard, StageError> {
         let started = self.clock.monotonic();
         let pull_error = |error: &dyn std::error::Error| StageError::new(Stage::Pull, error);
-        let registry: RegistryUrl = job.config.registry.parse().map_err(|error| pull_error(&error))?;
+        let registry: RegistryUrl = job
+            .config
+            .registry
+            .parse()
+            .map_err(|error| pull_error(&error))?;
         let project = job.config.project.to_string();
         let repository: Repository = project.parse().map_err(|error| pull_error(&error))?;
         let credentials = Credentials::Bearer(job.oci_token.clone());
@@ -202,7 +208,13 @@ impl Shared {
             .map_err(|error| StageError::new(Stage::Pull, &error))?;
         let layout = Layout::create(staging.path()).map_err(|error| pull_error(&error))?;
         let pulled = client
-            .pull(&repository, &version, &platform, &layout, &Progress::silent())
+            .pull(
+                &repository,
+                &version,
+                &platform,
+                &layout,
+                &Progress::silent(),
+            )
             .await
             .map_err(|error| pull_error(&error))?;
         conditions.stages.pull_ms = self.since(started);
@@ -260,7 +272,9 @@ fn check(spec: &Spec, iterations: Option<u32>) -> Result<(), StageError> {
         ));
     }
     if iterations.is_some_and(|iterations| iterations > MAX_ITERATIONS) {
-        return refuse(format!("a job has at most {MAX_ITERATIONS} iterations; ask for fewer"));
+        return refuse(format!(
+            "a job has at most {MAX_ITERATIONS} iterations; ask for fewer"
+        ));
     }
     Ok(())
 }

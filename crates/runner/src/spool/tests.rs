@@ -53,7 +53,11 @@ fn a_job_held_without_a_result_is_reported_as_failed_once() {
         panic!("{recovered:?}")
     };
     assert!(delivery.text().contains(r#""event":"failed""#));
-    assert!(delivery.text().contains("the runner was restarted while it held this job"));
+    assert!(
+        delivery
+            .text()
+            .contains("the runner was restarted while it held this job")
+    );
     assert_eq!(open(&directory).recover().unwrap(), recovered);
     open(&directory).forget(job(EARLY)).unwrap();
     assert_eq!(open(&directory).recover().unwrap(), []);
@@ -133,7 +137,10 @@ fn a_directory_serves_one_agent_at_a_time() {
     let directory = TempDir::new().unwrap();
     let first = open(&directory);
     let second = Spool::open(directory.path());
-    assert!(matches!(second, Err(AgentError::InUse { .. })), "{second:?}");
+    assert!(
+        matches!(second, Err(AgentError::InUse { .. })),
+        "{second:?}"
+    );
     drop(first);
     open(&directory);
 }

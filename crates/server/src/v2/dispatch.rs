@@ -96,12 +96,9 @@ fn action(target: &Target, method: &Method) -> Option<Action> {
 
 /// What cannot be a tag is a manifest that is not there, unless somebody wants to put one.
 fn refuse(misroute: Misroute, method: &Method) -> OciError {
-    match misroute {
-        Misroute::Tag(_) if *method != Method::PUT => OciError::new(
-            StatusCode::NOT_FOUND,
-            Code::ManifestUnknown,
-            misroute.to_string(),
-        ),
-        other => other.into(),
+    if matches!(misroute, Misroute::Tag(_)) && *method != Method::PUT {
+        let message = misroute.to_string();
+        return OciError::new(StatusCode::NOT_FOUND, Code::ManifestUnknown, message);
     }
+    misroute.into()
 }

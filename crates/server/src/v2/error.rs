@@ -1,7 +1,7 @@
 //! Errors in the registry's own shape.
 
 use axum::Json;
-use axum::http::header::{HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use axum::http::header::{HeaderValue, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use kiln_control::Denied;
@@ -20,7 +20,7 @@ pub(super) type OciResult<T> = Result<T, OciError>;
 pub(super) struct OciError {
     status: StatusCode,
     errors: Vec<Entry>,
-    headers: HeaderMap,
+    headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -41,7 +41,7 @@ impl OciError {
         Self {
             status,
             errors: vec![entry],
-            headers: HeaderMap::new(),
+            headers: Vec::new(),
         }
     }
 
@@ -79,7 +79,7 @@ impl OciError {
     }
 
     pub(super) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.insert(name, value);
+        self.headers.push((name, value));
         self
     }
 
@@ -94,7 +94,7 @@ impl OciError {
         Self {
             status: StatusCode::NOT_FOUND,
             errors,
-            headers: HeaderMap::new(),
+            headers: Vec::new(),
         }
     }
 }
@@ -164,10 +164,10 @@ impl From<StoreError> for OciError {
 
 impl From<Denied> for OciError {
     fn from(denied: Denied) -> Self {
-        match denied {
-            Denied::Store(error) => error.into(),
-            other => Self::new(StatusCode::FORBIDDEN, Code::Denied, other.to_string()),
+        if let Denied::Store(error) = denied {
+            return error.into();
         }
+        Self::new(StatusCode::FORBIDDEN, Code::Denied, denied.to_string())
     }
 }
 
@@ -181,11 +181,9 @@ impl From<ApiError> for OciError {
 
 impl IntoResponse for OciError {
     fn into_response(self) -> Response {
-        (
-            self.status,
-            self.headers,
-            Json(json!({ "errors": self.errors })),
-        )
-            .into_response()
+        let body = Json(json!({ "errors": self.errors }));
+        let mut response = (self.status, body).into_response();
+        response.headers_mut().extend(self.headers);
+        response
     }
 }

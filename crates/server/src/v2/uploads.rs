@@ -126,7 +126,7 @@ async fn mount(call: &Call, to: &Repository) -> OciResult<Option<Digest>> {
     // Stock bench clients say `digest` where the specification says `mount`; `from` tells it from an upload.
     let asked = parameters
         .get("mount")
-        .or_else(|| from.and(parameters.get("digest")));
+        .or_else(|| from.and_then(|_| parameters.get("digest")));
     let Some(digest) = asked.and_then(|text| text.parse::<Digest>().ok()) else {
         return Ok(None);
     };
@@ -154,7 +154,7 @@ async fn mount(call: &Call, to: &Repository) -> OciResult<Option<Digest>> {
 
 async fn session(call: &Call, upload: UploadId) -> OciResult<Session> {
     let repository = projects::find(&call.app, &call.name).await?;
-    let repository = repository.ok_or(OciError::from(Refusal::UploadUnknown))?;
+    let repository = repository.ok_or(Refusal::UploadUnknown)?;
     Ok(Session { repository, upload })
 }
 

@@ -130,7 +130,9 @@ mod tests {
             Bell::Job(12),
             Bell::Kernel,
         ];
-        told.iter().for_each(|bell| rings.add(*bell));
+        for bell in told {
+            rings.add(bell);
+        }
         rings.add(Bell::Job(12));
         let payloads = rings.payloads(0xabc);
         assert_eq!(payloads, ["abc:L-3*1,L7*2,J12,K"]);

@@ -85,7 +85,9 @@ impl Relay {
         self.outbox.changed.notify_all();
         let threads =
             std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        threads.into_iter().for_each(|thread| drop(thread.join()));
+        for thread in threads {
+            drop(thread.join());
+        }
     }
 }
 
@@ -102,7 +104,9 @@ impl Outbox {
             return;
         }
         let mut state = self.lock();
-        bells.iter().for_each(|bell| state.rings.add(*bell));
+        for bell in bells {
+            state.rings.add(*bell);
+        }
         drop(state);
         self.changed.notify_all();
     }

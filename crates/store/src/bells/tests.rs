@@ -10,7 +10,7 @@ use super::*;
 
 const LANE: Bell = Bell::Lane(1);
 const NOW: Duration = Duration::ZERO;
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 #[test]
 fn a_ring_after_the_subscription_is_heard_later() {

@@ -270,10 +270,10 @@ impl Driver for Postgres {
 }
 
 fn clock_of(message: &SimpleQueryMessage) -> Option<Millis> {
-    match message {
-        SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok().map(Millis),
-        _ => None,
-    }
+    let SimpleQueryMessage::Row(row) = message else {
+        return None;
+    };
+    row.get(0)?.parse().ok().map(Millis)
 }
 
 fn no_clock() -> Error {

@@ -285,10 +285,6 @@ fn error(failure: &rusqlite::Error) -> Error {
 /// One line for the person who started the server.
 pub(crate) fn refuse(path: &Path, failure: &rusqlite::Error) -> Error {
     let path = path.display();
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "SQLite has thirty codes; these have advice"
-    )]
     Error::Refused(match failure.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => {
             format!(

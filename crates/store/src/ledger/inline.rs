@@ -73,38 +73,25 @@ impl Inline {
             return task.answer(Err(error));
         }
         let [task] = tasks;
-        let mut waiting = Some(task);
-        let mut answer = |fate| {
-            waiting
-                .take()
-                .into_iter()
-                .for_each(|task: Box<dyn Task>| task.answer(Clone::clone(&fate)))
-        };
+        let mut answer = Answer(Some(task));
         if self.faults.acknowledges_before_commit() {
-            answer(Ok(()));
+            answer.give(Ok(()));
         }
         if self.faults.before_commit() == Verdict::Crash {
             session.rollback();
-            self.closed.store(true, Ordering::Relaxed);
-            return answer(Err(Error::Closed));
+            return self.crash(answer);
         }
         let outcome = session.commit(time);
         let bells = session.take_bells();
         drop(session);
         match outcome {
-            Commit::Done if self.faults.after_commit() == Verdict::Crash => {
-                self.closed.store(true, Ordering::Relaxed);
-                answer(Err(Error::Closed));
-            }
+            Commit::Done if self.faults.after_commit() == Verdict::Crash => self.crash(answer),
             Commit::Done => {
-                answer(Ok(()));
+                answer.give(Ok(()));
                 self.bells.ring_all(&bells);
             }
-            Commit::Failed(error) | Commit::Unresolved(error) => answer(Err(error)),
-            Commit::Fatal(_) => {
-                self.closed.store(true, Ordering::Relaxed);
-                answer(Err(Error::Closed));
-            }
+            Commit::Failed(error) | Commit::Unresolved(error) => answer.give(Err(error)),
+            Commit::Fatal(_) => self.crash(answer),
         }
     }
 
@@ -114,6 +101,22 @@ impl Inline {
             && let Err(error) = lock(&self.session).settle_time(time)
         {
             tracing::warn!(%error, "kernel time was not settled");
+        }
+    }
+
+    fn crash(&self, mut answer: Answer) {
+        self.closed.store(true, Ordering::Relaxed);
+        answer.give(Err(Error::Closed));
+    }
+}
+
+/// An answer that is given once; sabotage gives it too early.
+struct Answer(Option<Box<dyn Task>>);
+
+impl Answer {
+    fn give(&mut self, fate: Result<(), Error>) {
+        if let Some(task) = self.0.take() {
+            task.answer(fate);
         }
     }
 }

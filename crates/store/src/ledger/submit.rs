@@ -195,8 +195,10 @@ where
 impl Drop for Inner {
     fn drop(&mut self) {
         // The threads hold the queue, not this; without a caller left they finish what is waiting and end.
-        if let Mode::Threads { queue, .. } = &self.mode {
-            queue.close();
+        match &self.mode {
+            Mode::Threads { queue, .. } => queue.close(),
+            #[cfg(any(test, feature = "testing"))]
+            Mode::Inline(_) => {}
         }
     }
 }

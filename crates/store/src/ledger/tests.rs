@@ -324,7 +324,7 @@ fn a_clean_close_lets_kernel_time_go_on_without_a_skip() {
     assert_eq!(inline_at(&database, &clock).now(), before);
 }
 
-const LONG: std::time::Duration = std::time::Duration::from_secs(60);
+const LONG: std::time::Duration = std::time::Duration::from_mins(1);
 
 /// A closure that keeps the ledger thread busy until it is released, so that what follows lands in one batch.
 struct Held {

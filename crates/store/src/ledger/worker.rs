@@ -66,9 +66,9 @@ impl Worker {
             if tasks.is_empty() {
                 break;
             }
-            tasks
-                .into_iter()
-                .for_each(|task| task.answer(Err(Error::Closed)));
+            for task in tasks {
+                task.answer(Err(Error::Closed));
+            }
         }
         self.fatal.report(error);
     }

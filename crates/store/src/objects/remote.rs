@@ -24,7 +24,7 @@ const LONGEST_COPY: u64 = 5 << 30;
 /// How much is copied at a time when S3 cannot do it in one.
 const COPY_PIECE: u64 = 64 << 20;
 /// A request without an answer for this long is tried again.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const RETRIES: usize = 4;
 

@@ -318,9 +318,9 @@ fn files(root: &Path) -> Vec<PathBuf> {
     for entry in std::fs::read_dir(root).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.extend(files(&path))
+            found.extend(files(&path));
         } else {
-            found.push(path)
+            found.push(path);
         }
     }
     found

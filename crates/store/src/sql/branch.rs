@@ -67,7 +67,7 @@ pub fn ensure(
     )?;
     tx.execute(
         "UPDATE branch SET version = version + 1, git_hash = ?3, modified = ?4 \
-         WHERE project_id = ?1 AND name = ?2 AND (version = -1 OR ?3 IS NULL OR git_hash IS NULL OR git_hash <> ?3)",
+         WHERE project_id = ?1 AND name = ?2 AND (version = -1 OR CAST(?3 AS TEXT) IS NULL OR git_hash IS NULL OR git_hash <> ?3)",
         params![project, name.as_str(), hash.map(GitHash::as_str), wall],
     )?;
     let row = tx.query_one(

@@ -57,7 +57,7 @@ impl SeededEntropy {
         }
     }
 
-    /// SplitMix64: every state has one successor, so no seed leads into a short cycle.
+    /// `SplitMix64`: every state has one successor, so no seed leads into a short cycle.
     fn next(&self) -> u64 {
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         let mut z = self

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -63,8 +63,8 @@ pub fn admin(sql: &str) {
 #[derive(Debug)]
 struct Cluster {
     port: u16,
-    /// The keeper ends when this pipe is closed.
-    _keeper: ChildStdin,
+    /// The keeper ends when the pipe to it is closed: with this process, at the latest.
+    _keeper: Child,
 }
 
 impl Cluster {
@@ -115,7 +115,6 @@ impl Cluster {
             .stderr(Stdio::piped())
             .spawn()
             .expect("sh is there");
-        let stdin = child.stdin.take().expect("piped");
         let mut log = BufReader::new(child.stderr.take().expect("piped"))
             .lines()
             .map_while(Result::ok);
@@ -127,7 +126,7 @@ impl Cluster {
         thread::spawn(move || log.for_each(drop));
         Self {
             port,
-            _keeper: stdin,
+            _keeper: child,
         }
     }
 }

@@ -13,11 +13,19 @@ use world::{World, job_number};
 /// Something that may happen; what cannot happen at the moment is passed over.
 #[derive(Clone, Debug)]
 enum Op {
-    Pass { millis: u32 },
-    Dial { succeeds: bool },
+    Pass {
+        millis: u32,
+    },
+    Dial {
+        succeeds: bool,
+    },
     Cut,
-    Work { succeeds: bool },
-    Disk { works: bool },
+    Work {
+        succeeds: bool,
+    },
+    Disk {
+        works: bool,
+    },
     Drain,
     Stop,
     /// From a server that says anything.

@@ -14,7 +14,10 @@ pub(super) fn job_id(text: &str) -> JobUuid {
 pub(super) fn claimed(uuid: JobUuid) -> Box<ClaimedJob> {
     let rows: Vec<serde_json::Value> =
         serde_json::from_str(include_str!("../../../fixtures/channel/happy.json")).unwrap();
-    let job = rows.iter().map(|row| &row["server"]).find(|message| message["event"] == "job");
+    let job = rows
+        .iter()
+        .map(|row| &row["server"])
+        .find(|message| message["event"] == "job");
     let job: ClaimedJob = serde_json::from_value(job.unwrap().clone()).unwrap();
     Box::new(ClaimedJob { uuid, ..job })
 }
@@ -98,7 +101,10 @@ impl Machine {
     /// The result is sent and everything before it answered.
     fn delivering() -> Self {
         let mut machine = Self::executing();
-        assert_eq!(machine.on(Event::Executed(result(JOB))), [Effect::Spool(result(JOB))]);
+        assert_eq!(
+            machine.on(Event::Executed(result(JOB))),
+            [Effect::Spool(result(JOB))]
+        );
         assert_eq!(machine.on(Event::Spooled), [send(result(JOB))]);
         machine
     }
@@ -135,7 +141,10 @@ fn running_is_said_only_when_the_set_up_is_done() {
 fn a_heartbeat_is_due_a_second_after_the_last_message_and_not_before() {
     let mut machine = Machine::executing();
     assert_eq!(machine.after(Duration::from_millis(999)), []);
-    assert_eq!(machine.state.next_wake(), Some(machine.now + Duration::from_millis(1)));
+    assert_eq!(
+        machine.state.next_wake(),
+        Some(machine.now + Duration::from_millis(1))
+    );
     assert_eq!(machine.after(Duration::from_millis(1)), [HEARTBEAT]);
 }
 
@@ -175,7 +184,7 @@ fn a_result_without_its_acknowledgement_is_sent_alone_on_a_new_channel() {
     machine.on(Event::Spooled);
     // The server passes over a heartbeat, so the count does not come out.
     assert_eq!(machine.on(ack(JOB)), []);
-    let effects = machine.after(Duration::from_secs(60));
+    let effects = machine.after(Duration::from_mins(1));
     assert_eq!(effects, [Effect::Remark(Remark::NoAnswer), Effect::Drop]);
     assert_eq!(machine.connect(), [send(result(JOB))]);
     assert_eq!(machine.on(ack(JOB)), [Effect::Forget(job_id(JOB)), ready()]);
@@ -185,8 +194,15 @@ fn a_result_without_its_acknowledgement_is_sent_alone_on_a_new_channel() {
 fn a_cancel_stops_the_job_before_it_is_answered() {
     for mut machine in [Machine::setting_up(), Machine::executing()] {
         let in_set_up = machine.state.phase() == Phase::SettingUp;
-        assert_eq!(machine.on(received(ServerMessage::Cancel)), [Effect::StopWork]);
-        assert_eq!(machine.second(), [], "no heartbeat for a job the server has given up");
+        assert_eq!(
+            machine.on(received(ServerMessage::Cancel)),
+            [Effect::StopWork]
+        );
+        assert_eq!(
+            machine.second(),
+            [],
+            "no heartbeat for a job the server has given up"
+        );
         let ended = if in_set_up {
             Event::SetUp(Err(result(JOB)))
         } else {
@@ -267,7 +283,10 @@ fn a_set_up_that_ends_without_a_channel_starts_the_job_all_the_same() {
 fn a_job_that_ends_without_a_channel_is_delivered_first_on_the_next() {
     let mut machine = Machine::executing();
     machine.on(Event::Disconnected);
-    assert_eq!(machine.on(Event::Executed(result(JOB))), [Effect::Spool(result(JOB))]);
+    assert_eq!(
+        machine.on(Event::Executed(result(JOB))),
+        [Effect::Spool(result(JOB))]
+    );
     assert_eq!(machine.on(Event::Spooled), []);
     assert_eq!(machine.connect(), [send(result(JOB))]);
 }
@@ -277,8 +296,14 @@ fn spooled_results_are_delivered_one_by_one_before_ready() {
     let mut machine = Machine::new(vec![result(JOB), result(OTHER)]);
     assert_eq!(machine.connect(), [send(result(JOB))]);
     assert_eq!(machine.on(ack(OTHER)), []);
-    assert_eq!(machine.on(ack(JOB)), [Effect::Forget(job_id(JOB)), send(result(OTHER))]);
-    assert_eq!(machine.on(ack(OTHER)), [Effect::Forget(job_id(OTHER)), ready()]);
+    assert_eq!(
+        machine.on(ack(JOB)),
+        [Effect::Forget(job_id(JOB)), send(result(OTHER))]
+    );
+    assert_eq!(
+        machine.on(ack(OTHER)),
+        [Effect::Forget(job_id(OTHER)), ready()]
+    );
 }
 
 #[test]
@@ -287,7 +312,10 @@ fn a_result_that_cannot_be_spooled_is_tried_again_and_not_sent_before() {
     machine.on(Event::Executed(result(JOB)));
     assert_eq!(machine.on(Event::NotSpooled), []);
     assert_eq!(machine.after(Duration::from_millis(500)), []);
-    assert_eq!(machine.after(Duration::from_millis(500)), [Effect::Spool(result(JOB))]);
+    assert_eq!(
+        machine.after(Duration::from_millis(500)),
+        [Effect::Spool(result(JOB))]
+    );
     assert_eq!(machine.on(Event::Spooled), [send(result(JOB))]);
 }
 
@@ -295,7 +323,10 @@ fn a_result_that_cannot_be_spooled_is_tried_again_and_not_sent_before() {
 fn a_second_job_is_refused_without_touching_the_first() {
     let mut machine = Machine::executing();
     let effects = machine.on(received(ServerMessage::Job(claimed(job_id(OTHER)))));
-    assert_eq!(effects, [Effect::Remark(Remark::UnexpectedJob(job_id(OTHER)))]);
+    assert_eq!(
+        effects,
+        [Effect::Remark(Remark::UnexpectedJob(job_id(OTHER)))]
+    );
     assert_eq!(machine.state.job(), Some(job_id(JOB)));
 }
 
@@ -328,14 +359,20 @@ fn a_declined_update_is_not_invited_again() {
 fn a_silent_server_is_given_up_and_connected_anew() {
     let mut idle = Machine::idle();
     assert_eq!(idle.after(Duration::from_secs(84)), []);
-    assert_eq!(idle.second(), [Effect::Remark(Remark::NoAnswer), Effect::Drop]);
+    assert_eq!(
+        idle.second(),
+        [Effect::Remark(Remark::NoAnswer), Effect::Drop]
+    );
     assert_eq!(idle.connect(), [ready()]);
 
     let mut executing = Machine::executing();
     for _ in 0..30 {
         assert_eq!(executing.second(), [HEARTBEAT]);
     }
-    assert_eq!(executing.second(), [Effect::Remark(Remark::NoAnswer), Effect::Drop]);
+    assert_eq!(
+        executing.second(),
+        [Effect::Remark(Remark::NoAnswer), Effect::Drop]
+    );
     assert_eq!(executing.connect(), [Effect::Send(Outgoing::Running)]);
 }
 
@@ -354,26 +391,47 @@ fn waits_between_attempts_grow_until_the_server_has_said_something() {
     for _ in 0..4 {
         machine.connect();
         machine.on(Event::Disconnected);
-        waits.push(machine.state.next_wake().unwrap().since(machine.now).as_secs());
+        waits.push(
+            machine
+                .state
+                .next_wake()
+                .unwrap()
+                .since(machine.now)
+                .as_secs(),
+        );
     }
     assert_eq!(waits, [1, 2, 4, 8]);
     machine.connect();
     machine.on(received(ServerMessage::NoJob));
     machine.on(Event::Disconnected);
-    assert_eq!(machine.state.next_wake().unwrap().since(machine.now).as_secs(), 1);
+    assert_eq!(
+        machine
+            .state
+            .next_wake()
+            .unwrap()
+            .since(machine.now)
+            .as_secs(),
+        1
+    );
 }
 
 #[test]
 fn nothing_wakes_an_idle_agent_but_the_end_of_its_poll() {
     let machine = Machine::idle();
-    assert_eq!(machine.state.next_wake(), Some(machine.now + Duration::from_secs(85)));
+    assert_eq!(
+        machine.state.next_wake(),
+        Some(machine.now + Duration::from_secs(85))
+    );
 }
 
 #[test]
 fn a_refused_key_ends_the_agent() {
     let mut machine = Machine::new(Vec::new());
     machine.on(Event::Tick);
-    assert_eq!(machine.on(Event::Refused), [Effect::Exit(Exit::Unauthorized)]);
+    assert_eq!(
+        machine.on(Event::Refused),
+        [Effect::Exit(Exit::Unauthorized)]
+    );
     assert_eq!(machine.state.phase(), Phase::Ended);
     assert_eq!(machine.second(), []);
 }
@@ -387,7 +445,10 @@ fn a_drain_lets_the_job_finish_and_ends_after_its_acknowledgement() {
     machine.on(Event::Executed(result(JOB)));
     machine.on(Event::Spooled);
     let effects = machine.on(ack(JOB));
-    assert_eq!(effects, [Effect::Forget(job_id(JOB)), Effect::Exit(Exit::Done)]);
+    assert_eq!(
+        effects,
+        [Effect::Forget(job_id(JOB)), Effect::Exit(Exit::Done)]
+    );
 }
 
 #[test]
@@ -435,7 +496,10 @@ fn a_stop_ends_the_job_and_reports_that() {
     assert!(report.text().contains("the runner was stopped"));
     machine.on(Event::Spooled);
     let effects = machine.on(ack(JOB));
-    assert_eq!(effects, [Effect::Forget(job_id(JOB)), Effect::Exit(Exit::Done)]);
+    assert_eq!(
+        effects,
+        [Effect::Forget(job_id(JOB)), Effect::Exit(Exit::Done)]
+    );
 }
 
 #[test]

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use kiln_model::v0::{ClaimedJob, JobConfig};
-use kiln_sandbox::{
-    CancelToken, CollectedFile, Exit, FileLimit, FileOutcome, Limits, Outcome,
-};
+use kiln_sandbox::{CancelToken, CollectedFile, Exit, FileLimit, FileOutcome, Limits, Outcome};
 use tokio_util::sync::CancellationToken;
 
 use super::sink::Sink;
@@ -44,7 +42,7 @@ impl Prepared for PreparedJob {
             let conditions = self.conditions.clone();
             let canceler = match CancelToken::new() {
                 Ok(canceler) => canceler,
-                Err(error) => return failed(StageError::new(Stage::Run, &error), conditions),
+                Err(error) => return failed(&StageError::new(Stage::Run, &error), conditions),
             };
             let stop = canceler.clone();
             let run = blocking(Stage::Run, move || Ok(self.run(&canceler)));
@@ -56,7 +54,7 @@ impl Prepared for PreparedJob {
                     run.await
                 }
             };
-            result.unwrap_or_else(|error| failed(error, conditions))
+            result.unwrap_or_else(|error| failed(&error, conditions))
         })
     }
 }
@@ -173,9 +171,7 @@ fn judge(number: u32, exit: &Exit, config: &JobConfig) -> Option<String> {
             return because(format!("the command was killed by signal {signal}"));
         }
         Outcome::OutOfMemory => {
-            return because(
-                "the command ran out of memory; use a spec with more of it".to_owned(),
-            );
+            return because("the command ran out of memory; use a spec with more of it".to_owned());
         }
     }
     let missing = exit.files.iter().find_map(|file| match &file.outcome {
@@ -211,7 +207,7 @@ fn layers(exit: &Exit) -> Vec<SealedLayer> {
         .collect()
 }
 
-fn failed(error: StageError, conditions: Conditions) -> Execution {
+fn failed(error: &StageError, conditions: Conditions) -> Execution {
     Execution {
         verdict: Verdict::Failed(error.to_string()),
         output: Output::default(),

@@ -18,7 +18,11 @@ struct Kept {
 
 impl Sink {
     /// Stdout and stderr, with what the sandbox itself has dropped.
-    pub(super) fn into_captured(self, stdout: StreamEnd, stderr: StreamEnd) -> (Captured, Captured) {
+    pub(super) fn into_captured(
+        self,
+        stdout: StreamEnd,
+        stderr: StreamEnd,
+    ) -> (Captured, Captured) {
         (
             self.stdout.into_captured(stdout.dropped),
             self.stderr.into_captured(stderr.dropped),

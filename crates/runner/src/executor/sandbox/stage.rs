@@ -91,6 +91,9 @@ mod tests {
         let text = StageError::new(Stage::Prepare, &cause).to_string();
         assert!(text.starts_with("prepare: "), "{text}");
         assert!(text.contains(&fmt::Error.to_string()), "{text}");
-        assert!(text.ends_with("; run `kiln doctor` on the runner"), "{text}");
+        assert!(
+            text.ends_with("; run `kiln doctor` on the runner"),
+            "{text}"
+        );
     }
 }

@@ -31,7 +31,10 @@ impl Clock for HostClock {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a real chamber runs in real time")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a real chamber runs in real time"
+)]
 fn host_clock() -> Arc<dyn Clock> {
     Arc::new(HostClock {
         start: Instant::now(),
@@ -68,7 +71,10 @@ impl Bench {
     fn job(&self, script: &str) -> ClaimedJob {
         let rows: Vec<serde_json::Value> =
             serde_json::from_str(include_str!("../../../fixtures/channel/happy.json")).unwrap();
-        let job = rows.iter().map(|row| &row["server"]).find(|message| message["event"] == "job");
+        let job = rows
+            .iter()
+            .map(|row| &row["server"])
+            .find(|message| message["event"] == "job");
         let mut job: ClaimedJob = serde_json::from_value(job.unwrap().clone()).unwrap();
         job.spec.architecture = match std::env::consts::ARCH {
             "aarch64" => Architecture::Aarch64,
@@ -88,7 +94,11 @@ impl Bench {
     }
 
     async fn run(&self, job: ClaimedJob) -> Execution {
-        let prepared = self.set_up(job).await.map_err(|failure| failure.error).unwrap();
+        let prepared = self
+            .set_up(job)
+            .await
+            .map_err(|failure| failure.error)
+            .unwrap();
         prepared.execute(CancellationToken::new()).await
     }
 
@@ -105,8 +115,14 @@ fn recipe(directory: &Path) -> Recipe {
     let root = directory.join("root");
     let bin = root.join("bin");
     std::fs::create_dir_all(&bin).unwrap();
-    let busybox = ["/bin/busybox", "/usr/bin/busybox"].into_iter().find(|path| Path::new(path).exists());
-    std::fs::copy(busybox.expect("busybox-static is installed"), bin.join("busybox")).unwrap();
+    let busybox = ["/bin/busybox", "/usr/bin/busybox"]
+        .into_iter()
+        .find(|path| Path::new(path).exists());
+    std::fs::copy(
+        busybox.expect("busybox-static is installed"),
+        bin.join("busybox"),
+    )
+    .unwrap();
     for applet in ["sh", "sleep"] {
         symlink("busybox", bin.join(applet)).unwrap();
     }
@@ -142,7 +158,13 @@ async fn a_result_tells_under_which_conditions_it_came_about() {
     let conditions = bench.run(bench.job("exit 0")).await.conditions;
     assert_eq!(conditions.isolation.as_deref(), Some("namespace"));
     assert_eq!(conditions.image.as_ref(), Some(bench.registry.digest()));
-    assert!(conditions.layers.iter().any(|layer| layer.name == "seccomp" && layer.applied), "{conditions:?}");
+    assert!(
+        conditions
+            .layers
+            .iter()
+            .any(|layer| layer.name == "seccomp" && layer.applied),
+        "{conditions:?}"
+    );
     assert_eq!(conditions.iterations.len(), 1);
     assert!(conditions.iterations[0].wall_us > 0);
     assert!(!conditions.cached);
@@ -168,7 +190,10 @@ async fn every_iteration_starts_afresh() {
     let mut job = bench.job("echo x >> /count; while read line; do echo $line; done < /count");
     job.config.iter = Some(3);
     let execution = bench.run(job).await;
-    let stdout: Vec<_> = results(&execution).into_iter().filter_map(|result| result.stdout).collect();
+    let stdout: Vec<_> = results(&execution)
+        .into_iter()
+        .filter_map(|result| result.stdout)
+        .collect();
     assert_eq!(stdout, ["x\n"; 3]);
     assert_eq!(execution.conditions.iterations.len(), 3);
 }
@@ -192,7 +217,10 @@ async fn a_failing_command_ends_the_job_and_keeps_its_output() {
     let reason = "run: iteration 1: the command exited with code 3";
     assert_eq!(execution.verdict, Verdict::Failed(reason.to_owned()));
     let [result] = results(&execution).try_into().unwrap();
-    assert_eq!((result.exit_code, result.stdout.as_deref()), (3, Some("partial\n")));
+    assert_eq!(
+        (result.exit_code, result.stdout.as_deref()),
+        (3, Some("partial\n"))
+    );
 }
 
 #[tokio::test]
@@ -203,7 +231,13 @@ async fn an_allowed_failure_is_an_iteration_like_others() {
     job.config.allow_failure = Some(true);
     let execution = bench.run(job).await;
     assert_eq!(execution.verdict, Verdict::Completed);
-    assert_eq!(results(&execution).iter().map(|result| result.exit_code).collect::<Vec<_>>(), [3, 3]);
+    assert_eq!(
+        results(&execution)
+            .iter()
+            .map(|result| result.exit_code)
+            .collect::<Vec<_>>(),
+        [3, 3]
+    );
 }
 
 #[tokio::test]
@@ -219,7 +253,11 @@ async fn a_file_that_was_not_written_fails_the_job_by_name() {
 #[tokio::test]
 async fn a_cancel_ends_a_command_that_would_not_end() {
     let bench = Bench::new().await;
-    let prepared = bench.set_up(bench.job("sleep 1000")).await.map_err(|failure| failure.error).unwrap();
+    let prepared = bench
+        .set_up(bench.job("sleep 1000"))
+        .await
+        .map_err(|failure| failure.error)
+        .unwrap();
     let cancel = CancellationToken::new();
     cancel.cancel();
     let execution = prepared.execute(cancel).await;
@@ -247,7 +285,12 @@ async fn a_missing_image_says_where_it_was_looked_for() {
     let error = bench.set_up_error(job).await;
     assert!(error.starts_with("pull: cannot find 127.0.0.1:"), "{error}");
     assert!(error.contains("the registry has no such image"), "{error}");
-    assert!(error.ends_with("check that the image is in the server's registry and that the runner can reach it"), "{error}");
+    assert!(
+        error.ends_with(
+            "check that the image is in the server's registry and that the runner can reach it"
+        ),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -258,7 +301,10 @@ async fn a_command_that_is_not_in_the_image_is_the_jobs_fault() {
     let Verdict::Failed(reason) = bench.run(job).await.verdict else {
         panic!("it ran")
     };
-    assert!(reason.starts_with("run: the command did not start"), "{reason}");
+    assert!(
+        reason.starts_with("run: the command did not start"),
+        "{reason}"
+    );
 }
 
 #[tokio::test]
@@ -267,7 +313,10 @@ async fn what_this_runner_cannot_give_is_refused_with_a_reason() {
     let mut micro_vm = bench.job("exit 0");
     micro_vm.spec.sandbox = Some("firecracker".to_owned());
     let error = bench.set_up_error(micro_vm).await;
-    assert!(error.contains(r#"asks for the sandbox "firecracker""#), "{error}");
+    assert!(
+        error.contains(r#"asks for the sandbox "firecracker""#),
+        "{error}"
+    );
     let mut other_machine = bench.job("exit 0");
     other_machine.spec.os = OperatingSystem::Windows;
     let error = bench.set_up_error(other_machine).await;

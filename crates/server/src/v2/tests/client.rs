@@ -8,7 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kiln_control::Heartbeats;
 use kiln_control::bench::BenchSettings;
-use kiln_model::{Clock, Digest};
+use kiln_model::Digest;
 use kiln_registry::Registry;
 use kiln_store::sql::project;
 use kiln_store::{Store, StoreConfig, SystemClock, SystemEntropy};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::testing::{ManualClock, admin, postgres_database};
 use crate::{Bell, Error, Store, StoreConfig, SystemEntropy};
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 fn open(url: &str) -> Store {
     let mut config = StoreConfig::new(

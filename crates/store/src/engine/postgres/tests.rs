@@ -157,9 +157,9 @@ fn two_ledgers_never_lose_a_count_in_the_kernels_table() {
             })
         })
         .collect();
-    counters
-        .into_iter()
-        .for_each(|counter| counter.join().unwrap());
+    for counter in counters {
+        counter.join().unwrap();
+    }
     let total = stores[0]
         .ledger
         .read(|tx| tx.get(Dbi(9), b"count"))
@@ -257,7 +257,7 @@ fn relay(client: &TcpStream, server: &TcpStream, plan: &AtomicU8, cuts: &AtomicU
         drop(to_client.shutdown(Shutdown::Both));
     });
     let (mut from_client, mut to_server) = (client, server);
-    let mut buffer = [0; 65_536];
+    let mut buffer = vec![0; 65_536];
     while let Ok(length @ 1..) = from_client.read(&mut buffer) {
         let is_commit = buffer[..length]
             .windows(8)

@@ -95,6 +95,9 @@ async fn a_cancel_in_place_of_an_acknowledgement_goes_as_recorded() {
 
 #[tokio::test]
 async fn a_result_made_while_disconnected_is_sent_first_as_recorded() {
-    let bench = replay(include_str!("../../../../fixtures/channel/reconnect_resend.json")).await;
+    let bench = replay(include_str!(
+        "../../../../fixtures/channel/reconnect_resend.json"
+    ))
+    .await;
     assert_eq!(bench.spooled(), 0);
 }

@@ -73,7 +73,12 @@ async fn a_panic_of_the_executor_fails_the_job_and_not_the_agent() {
     channel.begin_job(&bench).await;
     bench.panic();
     let failed = channel.expect("failed").await;
-    assert!(failed["error"].as_str().unwrap().contains("fault of its own"));
+    assert!(
+        failed["error"]
+            .as_str()
+            .unwrap()
+            .contains("fault of its own")
+    );
     channel.acknowledge().await;
     channel.expect("ready").await;
 }
@@ -144,7 +149,12 @@ async fn a_job_held_at_a_kill_is_reported_as_failed_at_the_next_start() {
     let mut channel = bench.connected().await;
     let failed = channel.expect("failed").await;
     assert_eq!(failed["job"], JOB);
-    assert!(failed["error"].as_str().unwrap().contains("restarted while it held this job"));
+    assert!(
+        failed["error"]
+            .as_str()
+            .unwrap()
+            .contains("restarted while it held this job")
+    );
     channel.acknowledge().await;
     channel.expect("ready").await;
     assert!(!bench.is_held());
@@ -156,7 +166,9 @@ async fn spooled_results_go_out_one_by_one_before_a_job_is_asked_for() {
     let other = "01a1de48-2639-76f0-ac7d-6f226b3e8aa1";
     let spool = crate::spool::Spool::open(bench.data_dir()).unwrap();
     for job in [JOB, other] {
-        spool.write(&Delivery::canceled(job.parse().unwrap())).unwrap();
+        spool
+            .write(&Delivery::canceled(job.parse().unwrap()))
+            .unwrap();
     }
     drop(spool);
     bench.start();
@@ -191,8 +203,12 @@ async fn a_message_of_a_newer_server_is_passed_over() {
     let bench = Bench::started().await;
     let mut channel = bench.connected().await;
     channel.expect("ready").await;
-    channel.send(&json!({"event": "praise", "for": "uptime"})).await;
-    channel.send(&json!({"event": "no_job", "later": true})).await;
+    channel
+        .send(&json!({"event": "praise", "for": "uptime"}))
+        .await;
+    channel
+        .send(&json!({"event": "no_job", "later": true}))
+        .await;
     bench.beat();
     channel.expect("ready").await;
 }
@@ -202,7 +218,10 @@ async fn a_message_beyond_the_limit_costs_the_connection() {
     let bench = Bench::started().await;
     let mut channel = bench.connected().await;
     channel.expect("ready").await;
-    let text = format!(r#"{{"event":"no_job","x":"{}"}}"#, "x".repeat(crate::MAX_MESSAGE_BYTES));
+    let text = format!(
+        r#"{{"event":"no_job","x":"{}"}}"#,
+        "x".repeat(crate::MAX_MESSAGE_BYTES)
+    );
     // The agent may hang up before it has taken all of it.
     let _ = channel.0.send(Message::text(text)).await;
     let mut next = bench.connected().await;
@@ -266,7 +285,12 @@ async fn a_stop_ends_the_job_and_says_so() {
     channel.begin_job(&bench).await;
     bench.shutdown.stop.cancel();
     let failed = channel.expect_after_heartbeats("failed").await;
-    assert!(failed["error"].as_str().unwrap().contains("the runner was stopped"));
+    assert!(
+        failed["error"]
+            .as_str()
+            .unwrap()
+            .contains("the runner was stopped")
+    );
     channel.acknowledge().await;
     assert!(matches!(channel.frame().await, Message::Close(_)));
     drop(channel);
@@ -284,6 +308,9 @@ async fn a_stop_without_a_server_leaves_the_report_for_the_next_start() {
     assert!(matches!(channel.frame().await, Message::Close(_)));
     drop(channel);
     let ended = bench.ended().await;
-    assert!(matches!(ended, Err(AgentError::Undelivered { .. })), "{ended:?}");
+    assert!(
+        matches!(ended, Err(AgentError::Undelivered { .. })),
+        "{ended:?}"
+    );
     assert_eq!(bench.spooled(), 1);
 }

@@ -120,7 +120,7 @@ impl Executor for Scripted {
             let failed = |error: &str| {
                 Err(SetUpError {
                     error: error.to_owned(),
-                    conditions: Conditions::default(),
+                    conditions: Box::default(),
                 })
             };
             match script.step(&cancel).await {
@@ -229,7 +229,9 @@ impl Bench {
     }
 
     pub(super) fn spooled(&self) -> usize {
-        std::fs::read_dir(self.data_dir().join("spool")).unwrap().count()
+        std::fs::read_dir(self.data_dir().join("spool"))
+            .unwrap()
+            .count()
     }
 
     pub(super) fn is_held(&self) -> bool {
@@ -282,9 +284,11 @@ impl Bench {
 
     /// The agent's next channel, which it opens in its own time.
     pub(super) async fn connected(&self) -> Channel {
+        #[expect(clippy::result_large_err, reason = "the library prescribes it")]
         let check = |request: &Request, response: Response| -> Result<Response, ErrorResponse> {
             assert_eq!(request.uri().path(), "/v0/runners/rack-7/channel");
-            assert_eq!(request.headers()["authorization"], "Bearer bencher_runner_key");
+            let key = &request.headers()["authorization"];
+            assert_eq!(key, "Bearer bencher_runner_key");
             Ok(response)
         };
         let socket = self.dialed().await;
@@ -305,14 +309,17 @@ pub(super) struct Channel(pub(super) WebSocketStream<TcpStream>);
 
 impl Channel {
     pub(super) async fn frame(&mut self) -> Message {
-        self.0.next().await.expect("the agent is connected").unwrap()
+        self.0
+            .next()
+            .await
+            .expect("the agent is connected")
+            .unwrap()
     }
 
     pub(super) async fn message(&mut self) -> Value {
-        match self.frame().await {
-            Message::Text(text) => serde_json::from_str(&text).unwrap(),
-            other => panic!("{other:?}"),
-        }
+        let frame = self.frame().await;
+        assert!(frame.is_text(), "{frame:?}");
+        serde_json::from_str(frame.to_text().unwrap()).unwrap()
     }
 
     pub(super) async fn expect(&mut self, event: &str) -> Value {
@@ -334,7 +341,10 @@ impl Channel {
     }
 
     pub(super) async fn send(&mut self, message: &Value) {
-        self.0.send(Message::text(message.to_string())).await.unwrap();
+        self.0
+            .send(Message::text(message.to_string()))
+            .await
+            .unwrap();
     }
 
     pub(super) async fn acknowledge(&mut self) {

@@ -11,28 +11,38 @@ use crate::agent::event::Outgoing;
 
 #[derive(Debug)]
 pub(super) struct Server {
-    is_faithful: bool,
-    /// Whether a job is still the runner's on its next channel.
-    takes_up: bool,
+    temper: Temper,
     pub(super) inbox: VecDeque<Outgoing>,
     pub(super) outbox: VecDeque<ServerMessage>,
-    running: Option<JobUuid>,
-    is_canceled: bool,
+    lease: Option<Lease>,
     is_asked: bool,
     jobs: u32,
     has_result: BTreeSet<JobUuid>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Temper {
+    SaysAnything,
+    Faithful {
+        /// Whether a job is still the runner's on its next channel.
+        takes_up: bool,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lease {
+    job: JobUuid,
+    is_canceled: bool,
 }
 
 impl Server {
     /// One that the test speaks for.
     pub(super) fn anything() -> Self {
         Self {
-            is_faithful: false,
-            takes_up: false,
+            temper: Temper::SaysAnything,
             inbox: VecDeque::new(),
             outbox: VecDeque::new(),
-            running: None,
-            is_canceled: false,
+            lease: None,
             is_asked: false,
             jobs: 100,
             has_result: BTreeSet::new(),
@@ -41,15 +51,14 @@ impl Server {
 
     pub(super) fn faithful(takes_up: bool) -> Self {
         Self {
-            is_faithful: true,
-            takes_up,
+            temper: Temper::Faithful { takes_up },
             ..Self::anything()
         }
     }
 
     /// Whether it is known to have a result; one that says anything may.
     pub(super) fn may_have(&self, job: JobUuid) -> bool {
-        !self.is_faithful || self.has_result.contains(&job)
+        self.temper == Temper::SaysAnything || self.has_result.contains(&job)
     }
 
     pub(super) const fn is_asked(&self) -> bool {
@@ -66,22 +75,22 @@ impl Server {
         match self.inbox.pop_front() {
             None => {}
             Some(Outgoing::Ready { .. }) => {
-                self.running = None;
+                self.lease = None;
                 self.is_asked = true;
             }
-            Some(Outgoing::Running | Outgoing::Heartbeat) => match self.running {
-                Some(_) if self.is_canceled => {
-                    self.running = None;
+            Some(Outgoing::Running | Outgoing::Heartbeat) => match self.lease {
+                Some(lease) if lease.is_canceled => {
+                    self.lease = None;
                     self.outbox.push_back(ServerMessage::Cancel);
                 }
-                Some(job) => self.outbox.push_back(ServerMessage::Ack { job: Some(job) }),
+                Some(lease) => self.acknowledge(lease.job),
                 None => {}
             },
             Some(Outgoing::Result(delivery)) => {
                 let job = delivery.job();
                 self.has_result.insert(job);
-                self.running = self.running.filter(|running| *running != job);
-                self.outbox.push_back(ServerMessage::Ack { job: Some(job) });
+                self.lease = self.lease.filter(|lease| lease.job != job);
+                self.acknowledge(job);
             }
         }
     }
@@ -89,9 +98,11 @@ impl Server {
     pub(super) fn give_job(&mut self) {
         if self.is_asked {
             self.is_asked = false;
-            self.is_canceled = false;
             let message = self.new_job();
-            self.running = Some(job_number(self.jobs));
+            self.lease = Some(Lease {
+                job: job_number(self.jobs),
+                is_canceled: false,
+            });
             self.outbox.push_back(message);
         }
     }
@@ -103,19 +114,26 @@ impl Server {
         }
     }
 
+    /// Cancels the job, at once or in place of the next acknowledgement.
     pub(super) fn cancel(&mut self, pushed: bool) {
-        if pushed && self.running.take().is_some() {
+        if pushed && self.lease.take().is_some() {
             self.outbox.push_back(ServerMessage::Cancel);
         }
-        self.is_canceled = true;
+        if let Some(lease) = &mut self.lease {
+            lease.is_canceled = true;
+        }
     }
 
     pub(super) fn cut(&mut self) {
         self.inbox.clear();
         self.outbox.clear();
         self.is_asked = false;
-        if !self.takes_up {
-            self.running = None;
+        if self.temper != (Temper::Faithful { takes_up: true }) {
+            self.lease = None;
         }
+    }
+
+    fn acknowledge(&mut self, job: JobUuid) {
+        self.outbox.push_back(ServerMessage::Ack { job: Some(job) });
     }
 }

@@ -14,7 +14,9 @@ use crate::agent::state::{Phase, State};
 const ROUNDS: usize = 2_000;
 
 pub(super) fn job_number(number: u32) -> JobUuid {
-    format!("01a1de47-71b7-7681-a510-0000{number:08x}").parse().unwrap()
+    format!("01a1de47-71b7-7681-a510-0000{number:08x}")
+        .parse()
+        .unwrap()
 }
 
 #[derive(Debug)]
@@ -47,9 +49,17 @@ enum Wire {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chore {
     None,
-    SettingUp { job: JobUuid, is_stopped: bool },
-    Ready { job: JobUuid },
-    Executing { job: JobUuid, is_stopped: bool },
+    SettingUp {
+        job: JobUuid,
+        is_stopped: bool,
+    },
+    Ready {
+        job: JobUuid,
+    },
+    Executing {
+        job: JobUuid,
+        is_stopped: bool,
+    },
     /// Ended, and its result is not on disk yet.
     Ended,
 }
@@ -79,13 +89,20 @@ impl World {
         self.now.0 += i64::from(millis);
         self.happen(Event::Tick);
         let wake = self.state.next_wake().filter(|_| !self.has_ended);
-        assert!(wake.is_none_or(|at| at > self.now), "a tick leaves nothing due");
+        assert!(
+            wake.is_none_or(|at| at > self.now),
+            "a tick leaves nothing due"
+        );
     }
 
     pub(super) fn dial(&mut self, succeeds: bool) {
         if self.link == Wire::Dialing {
             self.link = if succeeds { Wire::Up } else { Wire::Down };
-            self.happen(if succeeds { Event::Connected } else { Event::Disconnected });
+            self.happen(if succeeds {
+                Event::Connected
+            } else {
+                Event::Disconnected
+            });
         }
     }
 
@@ -100,7 +117,11 @@ impl World {
         match self.work {
             Chore::SettingUp { job, is_stopped } => {
                 let succeeds = succeeds && !is_stopped;
-                self.work = if succeeds { Chore::Ready { job } } else { Chore::Ended };
+                self.work = if succeeds {
+                    Chore::Ready { job }
+                } else {
+                    Chore::Ended
+                };
                 let failure = Delivery::failed(job, Vec::new(), "", None);
                 self.happen(Event::SetUp(if succeeds { Ok(()) } else { Err(failure) }));
             }
@@ -223,8 +244,14 @@ impl World {
                 return Some(Event::Spooled);
             }
             Effect::Forget(job) => {
-                assert!(self.acknowledged.contains(&job), "forgotten without acknowledgement");
-                assert!(self.server.may_have(job), "forgotten before the server has it");
+                assert!(
+                    self.acknowledged.contains(&job),
+                    "forgotten without acknowledgement"
+                );
+                assert!(
+                    self.server.may_have(job),
+                    "forgotten before the server has it"
+                );
                 assert!(self.spooled.remove(&job));
             }
             Effect::Remark(_) => {}
@@ -259,7 +286,11 @@ impl World {
             Outgoing::Running => assert!(
                 matches!(
                     self.work,
-                    Chore::Ready { .. } | Chore::Executing { is_stopped: false, .. }
+                    Chore::Ready { .. }
+                        | Chore::Executing {
+                            is_stopped: false,
+                            ..
+                        }
                 ),
                 "running while {:?}",
                 self.work
@@ -268,14 +299,22 @@ impl World {
                 assert!(
                     matches!(
                         self.work,
-                        Chore::SettingUp { is_stopped: false, .. }
-                            | Chore::Executing { is_stopped: false, .. }
+                        Chore::SettingUp {
+                            is_stopped: false,
+                            ..
+                        } | Chore::Executing {
+                            is_stopped: false,
+                            ..
+                        }
                     ),
                     "a heartbeat while {:?}",
                     self.work
                 );
                 let gap = self.last_beat.map(|last| self.now.0 - last.0);
-                assert!(gap.is_none_or(|gap| gap >= 1_000), "heartbeats {gap:?} ms apart");
+                assert!(
+                    gap.is_none_or(|gap| gap >= 1_000),
+                    "heartbeats {gap:?} ms apart"
+                );
                 self.last_beat = Some(self.now);
             }
             Outgoing::Result(delivery) => {
