@@ -1,6 +1,7 @@
 //! What every request can reach.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use kiln_control::Heartbeats;
@@ -25,6 +26,7 @@ pub(crate) struct App {
     pub(crate) entropy: Arc<dyn Entropy>,
     /// What clients are told to call the server.
     pub(crate) public_url: String,
+    pub(crate) trusted_proxies: Vec<IpAddr>,
 }
 
 impl App {

@@ -9,6 +9,7 @@ mod key;
 mod layers;
 pub mod operator;
 mod server;
+mod source_address;
 mod token;
 mod v0;
 mod v2;

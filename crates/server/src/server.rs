@@ -1,7 +1,7 @@
 //! A running server: opened, listening, and closed again in order.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::{Router, ServiceExt as _, middleware};
@@ -29,6 +29,8 @@ pub struct ServerConfig {
     pub listen: SocketAddr,
     /// What clients and runners are told to call; the bound address when there is nothing better.
     pub public_url: Option<String>,
+    /// Whose `X-Forwarded-For` counts.
+    pub trusted_proxies: Vec<IpAddr>,
     pub store: StoreConfig,
 }
 
@@ -99,6 +101,7 @@ impl Server {
             clock,
             entropy,
             public_url,
+            trusted_proxies: config.trusted_proxies,
             store,
         });
         let opened = app.store.clone();

@@ -142,6 +142,7 @@ async fn start_server(
     let config = ServerConfig {
         listen: ([127, 0, 0, 1], 0).into(),
         public_url: None,
+        trusted_proxies: Vec::new(),
         store,
     };
     Server::start(config, clock, entropy)

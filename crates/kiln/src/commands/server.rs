@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +34,7 @@ pub(super) struct Plan {
     database: String,
     objects: String,
     public_url: Option<String>,
+    trusted_proxies: Vec<IpAddr>,
 }
 
 impl Plan {
@@ -56,6 +57,7 @@ impl Plan {
             public_url: settings
                 .get("public-url")
                 .map(|url| url.trim_end_matches('/').to_owned()),
+            trusted_proxies: trusted_proxies(settings.get("trusted-proxy").unwrap_or_default())?,
             data,
         })
     }
@@ -71,6 +73,21 @@ impl Plan {
     }
 }
 
+fn trusted_proxies(list: &str) -> Result<Vec<IpAddr>, Failure> {
+    let parts = list
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty());
+    parts
+        .map(|part| {
+            part.parse().map_err(|_| {
+                Failure::usage(format!("--trusted-proxy {part:?} is not an IP address"))
+                    .hint("write addresses with commas between, for example 10.0.0.1,10.0.0.2")
+            })
+        })
+        .collect()
+}
+
 /// Starts a server, and leaves beside its data what people and scripts need to find it.
 pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, Failure> {
     make_directory(&plan.data)?;
@@ -79,6 +96,7 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
     let config = ServerConfig {
         listen: plan.listen,
         public_url: plan.public_url.clone(),
+        trusted_proxies: plan.trusted_proxies.clone(),
         store,
     };
     let server = Server::start(config, clock, entropy)

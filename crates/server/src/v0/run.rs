@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use axum::Json;
 use axum::extract::{ConnectInfo, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use kiln_control::Denied;
 use kiln_control::bench::{self, RunSettings, Submission, Submitted};
 use kiln_model::v0::{NewRun, Report};
@@ -20,20 +20,23 @@ use super::reports;
 use crate::app::Shared;
 use crate::error::ApiResult;
 use crate::identity::User;
+use crate::source_address::source_address;
 
 pub(super) async fn submit_run(
     State(app): State<Shared>,
     User(account): User,
-    ConnectInfo(address): ConnectInfo<SocketAddr>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
     Json(run): Json<NewRun>,
 ) -> ApiResult<(StatusCode, Json<Report>)> {
     let (wall, entropy) = (app.wall(), &*app.entropy);
+    let source = source_address(peer, &headers, &app.trusted_proxies);
     let submission = Submission {
         settings: RunSettings::check(run.settings.as_ref())?,
         run,
         account: Some(account.id),
         actor: format!("user:{}", account.uuid),
-        source_address: Some(address.ip().to_string()),
+        source_address: Some(source.to_string()),
         report: ReportUuid::mint(wall, entropy),
         job: JobUuid::mint(wall, entropy),
         project: ProjectUuid::mint(wall, entropy),

@@ -52,6 +52,7 @@ impl Door {
         let address = listener.local_addr().unwrap();
         let public_url = format!("http://{address}");
         let app = Arc::new(App {
+            trusted_proxies: Vec::new(),
             registry: Registry::new(store.clone()),
             tokens: Tokens::new(b"secret".to_vec(), public_url.clone()),
             bench: BenchSettings::new(public_url.clone()),
