@@ -4,4 +4,5 @@ mod blobs;
 mod fixture;
 mod listings;
 mod manifests;
+mod postgres;
 mod uploads;

@@ -25,7 +25,9 @@ pub(crate) struct RequestIds {
 
 pub(crate) async fn stamp(State(ids): State<RequestIds>, request: Request, next: Next) -> Response {
     let id = KeyUuid::mint(ids.clock.wall(), &*ids.entropy).to_string();
-    let is_api = request.uri().path().starts_with("/v0/");
+    let path = request.uri().path();
+    // The token endpoint speaks to OCI clients, in their words.
+    let is_api = path.starts_with("/v0/") && !path.starts_with("/v0/auth/oci/");
     let mut response = next.run(request).await;
     if is_api && (response.status().is_client_error() || response.status().is_server_error()) {
         response = with_request_id(response, &id).await;

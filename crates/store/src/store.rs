@@ -67,6 +67,7 @@ impl Store {
     }
 
     fn open_memory(config: &StoreConfig) -> Result<Self, Error> {
+        let objects = open_objects(config)?;
         let mut session = Transaction::new(Sqlite::memory()?);
         let clock = Arc::clone(&config.clock);
         let time = prepare(
@@ -77,7 +78,6 @@ impl Store {
         )?;
         let session = share(session);
         let reader = Reader::shared(Arc::clone(&session), Arc::clone(&time));
-        let objects = open_objects(config)?;
         Self::start(vec![session], time, reader, objects, SQLITE_BATCH)
     }
 
@@ -85,8 +85,9 @@ impl Store {
         let owner = OwnerLock::take(path, config.address.as_deref())?;
         let mut session = Transaction::new(Sqlite::open(path)?);
         let name = path.display().to_string();
-        // A foreign file is refused before anything in it is changed.
+        // A foreign file is refused before anything in it is changed, and so is a wrong place for objects.
         migrate::guard(&mut session, &name)?;
+        let objects = open_objects(config)?;
         session.driver_mut().make_durable(path)?;
         let clock = Arc::clone(&config.clock);
         let time = prepare(&mut session, &name, clock, config.entropy.as_ref())?;
@@ -94,7 +95,6 @@ impl Store {
             .map(|_| Ok(Box::new(Transaction::new(Sqlite::open_reader(path)?)) as Box<dyn Session>))
             .collect::<Result<Vec<_>, Error>>()?;
         let reader = Reader::pool(readers, Arc::clone(&time))?;
-        let objects = open_objects(config)?;
         let mut store = Self::start(vec![share(session)], time, reader, objects, SQLITE_BATCH)?;
         store.owner = Arc::new(Mutex::new(Some(owner)));
         Ok(store)
@@ -107,6 +107,7 @@ impl Store {
                 .map_err(|failure| refuse(postgres, &failure))
         };
         let mut first = connect()?;
+        let objects = open_objects(config)?;
         first.driver_mut().lock_schema()?;
         let clock = Arc::clone(&config.clock);
         let prepared = prepare(&mut first, &place(postgres), clock, config.entropy.as_ref());
@@ -121,7 +122,6 @@ impl Store {
             .map(|_| Ok(Box::new(connect()?) as Box<dyn Session>))
             .collect::<Result<Vec<_>, Error>>()?;
         let reader = Reader::pool(readers, Arc::clone(&time))?;
-        let objects = open_objects(config)?;
         let mut store = Self::start(writers, time, reader, objects, POSTGRES_BATCH)?;
         let relay = Relay::start(postgres, &store.bells, config.entropy.as_ref())?;
         store.relay = Some(Arc::new(relay));

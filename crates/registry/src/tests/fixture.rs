@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use kiln_model::{Digest, OrganizationUuid, ProjectUuid};
 use kiln_store::sql::project;
-use kiln_store::testing::{ManualClock, SeededEntropy};
+use kiln_store::testing::{ManualClock, SeededEntropy, postgres_database};
 use kiln_store::{Store, StoreConfig};
 use serde_json::{Value, json};
 use sha2::Digest as _;
@@ -23,6 +23,7 @@ pub(super) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 pub(super) struct Fixture {
     pub(super) registry: Registry,
     pub(super) store: Store,
+    config: StoreConfig,
     pub(super) entropy: Arc<SeededEntropy>,
     /// Two repositories of one project, and one of another.
     pub(super) ours: Repository,
@@ -34,12 +35,27 @@ pub(super) struct Fixture {
 impl Fixture {
     pub(super) async fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
+        let database = directory.path().join("kiln.db").display().to_string();
+        Self::open(directory, database).await
+    }
+
+    pub(super) async fn on_postgres() -> Self {
+        Self::open(tempfile::tempdir().unwrap(), postgres_database()).await
+    }
+
+    async fn open(directory: TempDir, database: String) -> Self {
         let entropy = Arc::new(SeededEntropy::new(1));
-        let store = open(&directory, &entropy);
-        let (ours, theirs) = (
-            insert_project(&store, &entropy, "ours").await,
-            insert_project(&store, &entropy, "theirs").await,
+        let mut config = StoreConfig::new(
+            database,
+            Arc::new(ManualClock::default()),
+            Arc::clone(&entropy) as _,
         );
+        config.objects = directory.path().join("objects").display().to_string();
+        let opening = config.clone();
+        let opened = tokio::task::spawn_blocking(move || Store::open(&opening)).await;
+        let store = opened.unwrap().unwrap();
+        let ours = insert_project(&store, &entropy, "ours").await;
+        let theirs = insert_project(&store, &entropy, "theirs").await;
         let at = |project, path: &str| Repository {
             project,
             path: path.to_owned(),
@@ -47,6 +63,7 @@ impl Fixture {
         Self {
             registry: Registry::new(store.clone()),
             store,
+            config,
             entropy,
             ours: at(ours, ""),
             sibling: at(ours, "a/b"),
@@ -58,7 +75,7 @@ impl Fixture {
     /// As a process that was killed and started again finds it.
     pub(super) fn restart(&mut self) {
         self.store.close();
-        self.store = open(&self.directory, &self.entropy);
+        self.store = Store::open(&self.config).unwrap();
         self.registry = Registry::new(self.store.clone());
     }
 
@@ -207,12 +224,6 @@ fn reference_of(text: &str) -> Reference {
         Ok(digest) => Reference::Digest(digest),
         Err(_) => Reference::Tag(text.parse().unwrap()),
     }
-}
-
-fn open(directory: &TempDir, entropy: &Arc<SeededEntropy>) -> Store {
-    let database = directory.path().join("kiln.db").display().to_string();
-    let clock = Arc::new(ManualClock::default());
-    Store::open(&StoreConfig::new(database, clock, Arc::clone(entropy) as _)).unwrap()
 }
 
 async fn insert_project(store: &Store, entropy: &SeededEntropy, slug: &'static str) -> i64 {

@@ -19,7 +19,9 @@ pub(crate) use connect::{connect, place, refuse};
 
 /// Advisory locks of Kiln: the first number is ours, the second says what is locked.
 const LOCK_KERNEL: &str = "SELECT pg_advisory_xact_lock(1263095886, 1)";
-const LOCK_SCHEMA: &str = "SELECT pg_advisory_lock(1263095886, 2)";
+/// A migration elsewhere may take as long as it needs.
+const LOCK_SCHEMA: &str =
+    "SET lock_timeout = 0; SELECT pg_advisory_lock(1263095886, 2); SET lock_timeout = '10s'";
 const UNLOCK_SCHEMA: &str = "SELECT pg_advisory_unlock(1263095886, 2)";
 
 const CLOCK: &str = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";

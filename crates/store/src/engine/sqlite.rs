@@ -28,6 +28,8 @@ pub(crate) struct Sqlite {
     /// Whether this connection may write, and so must be kept from it while it reads.
     writable: bool,
     reading: bool,
+    /// An fsync failed. Nothing may be begun after it, for nothing it said could be trusted.
+    broken: Option<Error>,
 }
 
 impl Sqlite {
@@ -105,7 +107,17 @@ impl Sqlite {
             wal_pages: Arc::default(),
             writable,
             reading: false,
+            broken: None,
         })
+    }
+
+    /// Says what a failure means, and remembers one after which nothing can be trusted.
+    fn fail(&mut self, failure: &rusqlite::Error) -> Error {
+        let error = error(failure);
+        if is_failed_fsync(failure) {
+            self.broken = Some(error.clone());
+        }
+        error
     }
 
     fn set_query_only(&mut self, on: bool) -> Result<(), Error> {
@@ -126,34 +138,22 @@ impl Driver for Sqlite {
     const ENGINE: Engine = Engine::Sqlite;
 
     fn query(&mut self, sql: &str, params: &[Value]) -> Result<Vec<Row>, Error> {
-        let mut statement = self.connection.prepare_cached(sql).map_err(|e| error(&e))?;
-        let columns = statement.column_count();
-        let mut rows = statement
-            .query(rusqlite::params_from_iter(params.iter().map(Bound)))
-            .map_err(|e| error(&e))?;
-        let mut answer = Vec::new();
-        while let Some(row) = rows.next().map_err(|e| error(&e))? {
-            let values: Result<Vec<_>, _> = (0..columns)
-                .map(|index| row.get_ref(index).map_err(|e| error(&e)).and_then(value))
-                .collect();
-            answer.push(Row(values?));
-        }
-        Ok(answer)
+        query(&self.connection, sql, params).map_err(|failure| self.fail(&failure))
     }
 
     fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64, Error> {
-        let mut statement = self.connection.prepare_cached(sql).map_err(|e| error(&e))?;
-        let changed = statement
-            .execute(rusqlite::params_from_iter(params.iter().map(Bound)))
-            .map_err(|e| error(&e))?;
-        Ok(changed as u64)
+        execute(&self.connection, sql, params).map_err(|failure| self.fail(&failure))
     }
 
     fn script(&mut self, sql: &str) -> Result<(), Error> {
-        self.connection.execute_batch(sql).map_err(|e| error(&e))
+        let done = self.connection.execute_batch(sql);
+        done.map_err(|failure| self.fail(&failure))
     }
 
     fn begin(&mut self, begin: Begin) -> Result<Option<Millis>, Error> {
+        if let Some(broken) = &self.broken {
+            return Err(broken.clone());
+        }
         match begin {
             Begin::Write | Begin::Again => self.script("BEGIN IMMEDIATE")?,
             Begin::Read => {
@@ -169,12 +169,13 @@ impl Driver for Sqlite {
     }
 
     fn commit(&mut self) -> Commit {
-        match self.connection.execute_batch("COMMIT") {
-            Ok(()) => Commit::Done,
-            Err(failure) => {
-                self.rollback();
-                judge(&failure)
-            }
+        let Err(error) = self.script("COMMIT") else {
+            return Commit::Done;
+        };
+        self.rollback();
+        match &self.broken {
+            Some(broken) => Commit::Fatal(broken.clone()),
+            None => Commit::Failed(error),
         }
     }
 
@@ -201,32 +202,45 @@ impl Driver for Sqlite {
     }
 
     fn tidy(&mut self) -> Commit {
-        if self.wal_pages.load(Ordering::Relaxed) < CHECKPOINT_PAGES {
-            return Commit::Done;
-        }
-        match self
-            .connection
-            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
-        {
-            Ok(()) => Commit::Done,
-            Err(failure) => judge(&failure),
+        let due = self.wal_pages.load(Ordering::Relaxed) >= CHECKPOINT_PAGES;
+        let copied = if due {
+            self.query("PRAGMA wal_checkpoint(PASSIVE)", &[]).map(drop)
+        } else {
+            Ok(())
+        };
+        match (&self.broken, copied) {
+            (Some(broken), _) => Commit::Fatal(broken.clone()),
+            (None, Err(error)) => Commit::Failed(error),
+            (None, Ok(())) => Commit::Done,
         }
     }
 }
 
-/// What a failed COMMIT or checkpoint means for the ledger.
-fn judge(failure: &rusqlite::Error) -> Commit {
-    let fsync_failed = failure.sqlite_error().is_some_and(|e| {
+fn query(connection: &Connection, sql: &str, params: &[Value]) -> rusqlite::Result<Vec<Row>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let columns = statement.column_count();
+    let mut rows = statement.query(rusqlite::params_from_iter(params.iter().map(Bound)))?;
+    let mut answer = Vec::new();
+    while let Some(row) = rows.next()? {
+        let values = (0..columns).map(|index| value(index, row.get_ref(index)?));
+        answer.push(Row(values.collect::<rusqlite::Result<_>>()?));
+    }
+    Ok(answer)
+}
+
+fn execute(connection: &Connection, sql: &str, params: &[Value]) -> rusqlite::Result<u64> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let changed = statement.execute(rusqlite::params_from_iter(params.iter().map(Bound)))?;
+    Ok(changed as u64)
+}
+
+fn is_failed_fsync(failure: &rusqlite::Error) -> bool {
+    failure.sqlite_error().is_some_and(|e| {
         matches!(
             e.extended_code,
             ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC
         )
-    });
-    if fsync_failed {
-        Commit::Fatal(error(failure))
-    } else {
-        Commit::Failed(error(failure))
-    }
+    })
 }
 
 struct Bound<'a>(&'a Value);
@@ -243,23 +257,27 @@ impl ToSql for Bound<'_> {
     }
 }
 
-fn value(stored: ValueRef<'_>) -> Result<Value, Error> {
+fn value(index: usize, stored: ValueRef<'_>) -> rusqlite::Result<Value> {
     Ok(match stored {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(v) => Value::Int(v),
         ValueRef::Real(v) => Value::Real(v),
-        ValueRef::Text(v) => Value::Text(
-            std::str::from_utf8(v)
-                .map_err(|_| Error::Corrupt {
-                    what: "a text that is not UTF-8".into(),
-                })?
-                .to_owned(),
-        ),
+        ValueRef::Text(v) => {
+            let text = std::str::from_utf8(v);
+            Value::Text(
+                text.map_err(|e| rusqlite::Error::Utf8Error(index, e))?
+                    .to_owned(),
+            )
+        }
         ValueRef::Blob(v) => Value::Blob(v.to_vec()),
     })
 }
 
 fn error(failure: &rusqlite::Error) -> Error {
+    if let rusqlite::Error::Utf8Error(column, _) = failure {
+        let what = format!("the text in column {column} is not UTF-8");
+        return Error::Corrupt { what };
+    }
     let Some(code) = failure.sqlite_error_code() else {
         return Error::database(DatabaseErrorKind::Other, failure.to_string());
     };

@@ -123,26 +123,28 @@ fn an_object_whose_write_or_fsync_failed_is_not_acknowledged_and_not_visible() {
     }
 }
 
-/// Compiles the library once per test process.
+/// Compiles the library once per test process, beside the test binary.
 fn shim() -> &'static Path {
-    static SHIM: OnceLock<(TempDir, PathBuf)> = OnceLock::new();
-    let (_, path) = SHIM.get_or_init(|| {
-        let directory = TempDir::new().unwrap();
+    static SHIM: OnceLock<PathBuf> = OnceLock::new();
+    SHIM.get_or_init(|| {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/faults/shim.c");
-        let library = directory.path().join("shim.so");
-        let compiled = Command::new("cc")
+        let library = std::env::current_exe()
+            .unwrap()
+            .with_extension("fault-shim.so");
+        let mut compiler = Command::new("cc");
+        compiler
             .args(["-shared", "-fPIC", "-O1", "-o"])
             .arg(&library)
             .arg(source)
-            .arg("-ldl")
-            .output();
-        let compiled = compiled.expect("a C compiler: run `cargo xtask setup`");
+            .arg("-ldl");
+        let compiled = compiler
+            .output()
+            .expect("a C compiler: run `cargo xtask setup`");
         assert!(
             compiled.status.success(),
             "{}",
             String::from_utf8_lossy(&compiled.stderr)
         );
-        (directory, library)
-    });
-    path
+        library
+    })
 }

@@ -206,7 +206,9 @@ fn a_missing_directory_is_refused_by_name_and_not_made() {
 #[test]
 fn a_path_that_is_a_directory_is_refused() {
     let directory = TempDir::new().unwrap();
-    let line = refusal(open(directory.path()));
+    let path = directory.path().join("kiln.db");
+    std::fs::create_dir(&path).unwrap();
+    let line = refusal(open(&path));
     assert!(line.contains("cannot be opened"), "{line}");
 }
 
