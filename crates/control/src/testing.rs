@@ -15,9 +15,9 @@ use crate::jobs::{self, Claim, Holder};
 use crate::tasks::{Objects, SERVER, TaskHandler};
 
 pub(crate) const LEASE: Duration = Duration::from_secs(90);
-pub(crate) const RUN: Duration = Duration::from_secs(300);
-pub(crate) const GRACE: Duration = Duration::from_secs(60);
-pub(crate) const SET_UP: Duration = Duration::from_secs(600);
+pub(crate) const RUN: Duration = Duration::from_mins(5);
+pub(crate) const GRACE: Duration = Duration::from_mins(1);
+pub(crate) const SET_UP: Duration = Duration::from_mins(10);
 
 pub(crate) struct World {
     pub(crate) store: Store,

@@ -24,7 +24,7 @@ pub(crate) struct Context<'a> {
 pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
     let mut flags: Flags = vec![("log", cli.log)];
     flags.extend(given(&cli.command));
-    let settings = Settings::load(cli.config.as_deref(), flags)?;
+    let settings = Settings::load(cli.config.as_deref(), &flags)?;
     let context = Context { settings, terminal };
     match cli.command {
         Command::Demo(demo) => demo::run(&context, &demo),

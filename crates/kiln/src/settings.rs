@@ -134,13 +134,13 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// `file` is the configuration file named on the command line.
-    pub(crate) fn load(file: Option<&Path>, flags: Flags) -> Result<Self, Failure> {
+    pub(crate) fn load(file: Option<&Path>, flags: &Flags) -> Result<Self, Failure> {
         Self::resolve(file, flags, &|name| env::var(name).ok())
     }
 
     fn resolve(
         file: Option<&Path>,
-        flags: Flags,
+        flags: &Flags,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, Failure> {
         let (path, lines) = read_file(file, variable)?;
@@ -250,15 +250,11 @@ fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
         if !KNOWN.iter().any(|known| known.key == key) {
             return Err(format!("there is no setting {key:?}"));
         }
-        match value {
-            toml::Value::String(value) => lines.insert(key, value),
-            other => {
-                return Err(format!(
-                    "{key} must be a text in quotes, not {}",
-                    other.type_str()
-                ));
-            }
+        let Some(text) = value.as_str() else {
+            let kind = value.type_str();
+            return Err(format!("{key} must be a text in quotes, not {kind}"));
         };
+        lines.insert(key, text.to_owned());
     }
     Ok(lines)
 }
@@ -267,7 +263,11 @@ fn parse(text: &str) -> Result<BTreeMap<String, String>, String> {
 mod tests {
     use super::*;
 
-    fn settings(file: &str, flags: Flags, variables: &[(&str, &str)]) -> Result<Settings, Failure> {
+    fn settings(
+        file: &str,
+        flags: &Flags,
+        variables: &[(&str, &str)],
+    ) -> Result<Settings, Failure> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("kiln.toml");
         fs::write(&path, file).unwrap();
@@ -285,7 +285,7 @@ mod tests {
         let flags = vec![("listen", Some("flag".to_owned()))];
         let found = settings(
             file,
-            flags,
+            &flags,
             &[("KILN_LISTEN", "variable"), ("KILN_DATA", "variable")],
         )
         .unwrap();
@@ -301,20 +301,22 @@ mod tests {
 
     #[test]
     fn unknown_and_mistyped_lines_are_named() {
-        let failure = settings("lissen = \"x\"", Vec::new(), &[]).unwrap_err();
+        let failure = settings("lissen = \"x\"", &Vec::new(), &[]).unwrap_err();
         assert!(failure.message.contains("lissen"), "{failure}");
-        let failure = settings("listen = 6610", Vec::new(), &[]).unwrap_err();
+        let failure = settings("listen = 6610", &Vec::new(), &[]).unwrap_err();
         assert!(
             failure.message.contains("listen must be a text"),
             "{failure}"
         );
-        assert!(settings("listen = ", Vec::new(), &[]).is_err());
+        assert!(settings("listen = ", &Vec::new(), &[]).is_err());
     }
 
     #[test]
     fn a_named_file_must_be_there() {
         let failure =
-            Settings::resolve(Some(Path::new("/nowhere/kiln.toml")), Vec::new(), &|_| None);
+            Settings::resolve(Some(Path::new("/nowhere/kiln.toml")), &Vec::new(), &|_| {
+                None
+            });
         assert_eq!(failure.unwrap_err().exit, crate::failure::Exit::Usage);
     }
 }

@@ -21,10 +21,13 @@ impl Terminal {
         }
     }
 
-    /// One line of data.
-    pub(crate) fn data(&self, line: &str) -> Result<(), Failure> {
-        let mut out = anstream::stdout().lock();
-        match writeln!(out, "{line}").and_then(|()| out.flush()) {
+    /// Data: one line, or several.
+    pub(crate) fn data(&self, text: &str) -> Result<(), Failure> {
+        let written = self.beside_progress(|| {
+            let mut out = anstream::stdout().lock();
+            writeln!(out, "{}", printable(text)).and_then(|()| out.flush())
+        });
+        match written {
             // Whoever read this has seen enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             outcome => Ok(outcome?),
@@ -87,14 +90,19 @@ impl Terminal {
             text.push('\n');
         }
         // If stderr is gone there is nobody to tell.
-        let _ = err.write_all(text.as_bytes());
+        let _ = err.write_all(printable(&text).as_bytes());
         failure.exit
     }
 
     fn above_progress(&self, line: &str) {
-        let write = || {
-            let _ = writeln!(anstream::stderr().lock(), "{line}");
-        };
+        self.beside_progress(|| {
+            // If stderr is gone there is nobody to tell.
+            let _ = writeln!(anstream::stderr().lock(), "{}", printable(line));
+        });
+    }
+
+    /// Takes the progress line away while `write` writes.
+    fn beside_progress<T>(&self, write: impl FnOnce() -> T) -> T {
         match &*self.lock() {
             Some(bar) => bar.suspend(write),
             None => write(),
@@ -105,5 +113,30 @@ impl Terminal {
         self.progress
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// Names and outputs come from anywhere: what a terminal would obey is not printed.
+fn printable(text: &str) -> String {
+    let shown = |c: char| {
+        if c.is_control() && c != '\n' {
+            '\u{fffd}'
+        } else {
+            c
+        }
+    };
+    text.chars().map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_is_not_given_orders() {
+        assert_eq!(
+            printable("a\u{1b}[31mb\r\nc\u{9b}"),
+            "a\u{fffd}[31mb\u{fffd}\nc\u{fffd}"
+        );
     }
 }

@@ -152,7 +152,7 @@ mod tests {
         );
         assert!(
             tokens()
-                .check(&token, NOW + std::time::Duration::from_secs(600))
+                .check(&token, NOW + std::time::Duration::from_mins(10))
                 .is_none()
         );
     }

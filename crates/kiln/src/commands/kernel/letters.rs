@@ -133,7 +133,7 @@ fn print(context: &Context<'_>, letters: &[DeadLetter]) -> Result<(), Failure> {
             .and_then(|bytes| kiln_kernel::Message::decode(&bytes).ok())
             .map_or_else(
                 || "(undecodable)".to_owned(),
-                |message| printable(&message.id),
+                |message| String::from_utf8_lossy(&message.id).into_owned(),
             );
         context.terminal.data(&format!(
             "{}:{}  failure {}  attempts {}  {id}",
@@ -141,14 +141,6 @@ fn print(context: &Context<'_>, letters: &[DeadLetter]) -> Result<(), Failure> {
         ))?;
     }
     Ok(())
-}
-
-/// An id comes from anywhere: what a terminal would obey is not printed.
-fn printable(id: &[u8]) -> String {
-    String::from_utf8_lossy(id)
-        .chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
 }
 
 fn place(text: &str) -> Result<(u64, u64), Failure> {
