@@ -37,7 +37,7 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
 /// A small tree with everything an image can hold.
 pub(crate) fn sample_tree(directory: &Path) {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
-    let passwd = "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/home/ann:\n";
+    let passwd = "root:x:0:0::/root:/bin/sh\nann:x:1000:1000::/srv/ann:\n";
     let group = "root:x:0:\nann:x:1000:\naudio:x:29:bob,ann\n";
     fs::create_dir_all(directory.join("bin")).unwrap();
     fs::create_dir_all(directory.join("etc/deep/er")).unwrap();

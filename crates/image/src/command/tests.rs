@@ -26,7 +26,7 @@ fn sample() -> ImageConfig {
 fn root_with_accounts() -> tempfile::TempDir {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir(root.path().join("etc")).unwrap();
-    let passwd = "root:x:0:0:root:/root:/bin/sh\nnot an entry\nann:x:1000:1001::/home/ann:/bin/sh\n2000:x:5:6::/odd:\n";
+    let passwd = "root:x:0:0:root:/root:/bin/sh\nnot an entry\nann:x:1000:1001::/srv/ann:/bin/sh\n2000:x:5:6::/odd:\n";
     let group = "wheel:x:10:ann,bob\nann:x:1001:ann\nstaff:x:50:ann\n";
     fs::write(root.path().join("etc/passwd"), passwd).unwrap();
     fs::write(root.path().join("etc/group"), group).unwrap();
@@ -160,11 +160,11 @@ fn users_and_groups_are_found_by_name_or_number() {
     };
     check("", 0, 0, &[], "/root");
     check("root", 0, 0, &[], "/root");
-    check("ann", 1000, 1001, &[10, 50], "/home/ann");
-    check("1000", 1000, 1001, &[10, 50], "/home/ann");
-    check("ann:wheel", 1000, 10, &[], "/home/ann");
-    check("ann:7", 1000, 7, &[], "/home/ann");
-    check("ann:", 1000, 1001, &[10, 50], "/home/ann");
+    check("ann", 1000, 1001, &[10, 50], "/srv/ann");
+    check("1000", 1000, 1001, &[10, 50], "/srv/ann");
+    check("ann:wheel", 1000, 10, &[], "/srv/ann");
+    check("ann:7", 1000, 7, &[], "/srv/ann");
+    check("ann:", 1000, 1001, &[10, 50], "/srv/ann");
     check(":staff", 0, 50, &[], "/root");
     check("4711", 4711, 0, &[], "/");
     check("4711:42", 4711, 42, &[], "/");
