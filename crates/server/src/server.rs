@@ -94,7 +94,7 @@ impl Server {
         store.announce(&public_url)?;
         let app = Arc::new(App {
             registry: Registry::new(store.clone()),
-            tokens: Tokens::new(secret, public_url.clone()),
+            tokens: Tokens::new(secret),
             bench: BenchSettings::new(public_url.clone()),
             heartbeats: Heartbeats::default(),
             channels: Channels::default(),

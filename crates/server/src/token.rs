@@ -52,24 +52,24 @@ pub(crate) enum Action {
     Push,
 }
 
+/// Who signs: any server of the store, whatever it is called from outside. The secret is the store's.
+const ISSUER: &str = "kiln";
+
 /// Signs and checks tokens with one secret.
 #[derive(Clone)]
 pub(crate) struct Tokens {
     secret: Vec<u8>,
-    issuer: String,
 }
 
 impl std::fmt::Debug for Tokens {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tokens")
-            .field("issuer", &self.issuer)
-            .finish_non_exhaustive()
+        f.debug_struct("Tokens").finish_non_exhaustive()
     }
 }
 
 impl Tokens {
-    pub(crate) const fn new(secret: Vec<u8>, issuer: String) -> Self {
-        Self { secret, issuer }
+    pub(crate) const fn new(secret: Vec<u8>) -> Self {
+        Self { secret }
     }
 
     pub(crate) fn sign(
@@ -85,7 +85,7 @@ impl Tokens {
             aud: audience,
             exp: iat + seconds,
             iat,
-            iss: self.issuer.clone(),
+            iss: ISSUER.to_owned(),
             sub: subject,
             oci,
         };
@@ -105,7 +105,7 @@ impl Tokens {
         self.mac(signed).verify_slice(&signature).ok()?;
         let body = signed.strip_prefix(HEADER)?.strip_prefix('.')?;
         let claims: Claims = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(body).ok()?).ok()?;
-        (claims.iss == self.issuer && wall.as_secs() < claims.exp).then_some(claims)
+        (claims.iss == ISSUER && wall.as_secs() < claims.exp).then_some(claims)
     }
 
     fn mac(&self, signed: &str) -> Hmac<Sha256> {
@@ -123,7 +123,7 @@ mod tests {
     const NOW: Millis = Millis(1_700_000_000_000);
 
     fn tokens() -> Tokens {
-        Tokens::new(b"secret".to_vec(), "http://localhost".to_owned())
+        Tokens::new(b"secret".to_vec())
     }
 
     fn signed() -> String {
@@ -158,18 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn another_secret_issuer_algorithm_or_body_is_refused() {
+    fn another_secret_algorithm_or_body_is_refused() {
         let token = signed();
-        assert!(
-            Tokens::new(b"other".to_vec(), "http://localhost".to_owned())
-                .check(&token, NOW)
-                .is_none()
-        );
-        assert!(
-            Tokens::new(b"secret".to_vec(), "http://else".to_owned())
-                .check(&token, NOW)
-                .is_none()
-        );
+        assert!(Tokens::new(b"other".to_vec()).check(&token, NOW).is_none());
         let (_, rest) = token.split_once('.').unwrap();
         let none = URL_SAFE_NO_PAD.encode(r#"{"alg":"none","typ":"JWT"}"#);
         assert!(tokens().check(&format!("{none}.{rest}"), NOW).is_none());

@@ -50,8 +50,10 @@ pub(super) fn claim(tx: &mut dyn Tx, runner: &Runner) -> Result<Option<Assignmen
 }
 
 impl Assignment {
-    /// Adds the pull token: one project, pull only, short-lived.
+    /// Adds the pull token: one project, pull only, short-lived. The image comes from the server the runner talks to: that
+    /// one it can reach, wherever the job was submitted.
     pub(super) fn with_token(mut self, app: &App, runner: RunnerUuid) -> Self {
+        self.claimed.config.registry.clone_from(&app.public_url);
         let scope = OciScope {
             repository: Some(self.claimed.config.project.to_string()),
             actions: vec![Action::Pull],

@@ -54,7 +54,7 @@ impl Door {
         let app = Arc::new(App {
             trusted_proxies: Vec::new(),
             registry: Registry::new(store.clone()),
-            tokens: Tokens::new(b"secret".to_vec(), public_url.clone()),
+            tokens: Tokens::new(b"secret".to_vec()),
             bench: BenchSettings::new(public_url.clone()),
             heartbeats: Heartbeats::default(),
             channels: Channels::default(),
