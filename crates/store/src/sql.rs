@@ -21,6 +21,14 @@ use std::str::FromStr;
 
 use crate::{Error, Row};
 
+/// What an `INSERT … RETURNING id` answered.
+fn inserted_id(row: Option<Row>) -> Result<i64, Error> {
+    let row = row.ok_or_else(|| Error::Corrupt {
+        what: "an insert answered no id".to_owned(),
+    })?;
+    row.get(0)
+}
+
 /// A text column as the type it was written from.
 fn parse<T: FromStr>(row: &Row, index: usize) -> Result<T, Error> {
     let text: String = row.get(index)?;

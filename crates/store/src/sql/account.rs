@@ -29,10 +29,7 @@ pub fn insert(
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) RETURNING id",
         params![uuid.to_string(), name, slug, email, admin, wall],
     )?;
-    row.ok_or_else(|| Error::Corrupt {
-        what: "an insert answered no id".to_owned(),
-    })?
-    .get(0)
+    super::inserted_id(row)
 }
 
 pub fn find_by_email<Q: Query + ?Sized>(

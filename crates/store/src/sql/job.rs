@@ -148,10 +148,7 @@ pub fn insert(tx: &mut dyn Tx, ask: &NewJob, life: &Life) -> Result<i64, Error> 
             life.modified
         ],
     )?;
-    row.ok_or_else(|| Error::Corrupt {
-        what: "an insert answered no id".to_owned(),
-    })?
-    .get(0)
+    super::inserted_id(row)
 }
 
 /// Writes `life` back if the row is still in `from` and `epoch`; false means that it is not: read again.

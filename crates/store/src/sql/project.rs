@@ -35,10 +35,7 @@ pub fn insert_organization(
          RETURNING id",
         params![uuid.to_string(), name.as_str(), slug.as_str(), wall],
     )?;
-    row.ok_or_else(|| Error::Corrupt {
-        what: "an insert answered no id".to_owned(),
-    })?
-    .get(0)
+    super::inserted_id(row)
 }
 
 pub fn find_organization<Q: Query + ?Sized>(

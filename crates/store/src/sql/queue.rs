@@ -63,10 +63,7 @@ pub fn create(tx: &mut dyn Tx, tag: &str, max_retries: u32) -> Result<i64, Error
          abandoned, canceled, created) VALUES (?1, 0, ?2, ?3, 0, 0, 0, 0, 0, ?4) RETURNING id",
         params![tag, max_retries, now, wall],
     )?;
-    row.ok_or_else(|| Error::Corrupt {
-        what: "an insert answered no id".to_owned(),
-    })?
-    .get(0)
+    super::inserted_id(row)
 }
 
 pub fn find<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Queue>, Error> {

@@ -63,10 +63,7 @@ pub fn insert(
             report.created
         ],
     )?;
-    row.ok_or_else(|| Error::Corrupt {
-        what: "an insert answered no id".to_owned(),
-    })?
-    .get(0)
+    super::inserted_id(row)
 }
 
 pub fn find<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Report>, Error> {

@@ -42,10 +42,7 @@ pub fn insert(
             wall
         ],
     )?;
-    row.ok_or_else(|| Error::Corrupt {
-        what: "an insert answered no id".to_owned(),
-    })?
-    .get(0)
+    super::inserted_id(row)
 }
 
 /// Replaces the credential; the old one is dead at once.

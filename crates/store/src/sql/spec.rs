@@ -54,10 +54,7 @@ pub fn insert(tx: &mut dyn Tx, spec: &Spec) -> Result<i64, Error> {
             spec.created
         ],
     )?;
-    row.ok_or_else(|| Error::Corrupt {
-        what: "an insert answered no id".to_owned(),
-    })?
-    .get(0)
+    super::inserted_id(row)
 }
 
 pub fn clear_fallback(tx: &mut dyn Tx) -> Result<(), Error> {
