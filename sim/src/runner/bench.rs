@@ -159,9 +159,7 @@ impl BenchRunner {
 
     fn take(&mut self, job: Assignment, rng: &mut Rng, acts: &mut Vec<Act>) {
         let plan = Plan::draw(rng);
-        if let Some(millis) = plan.set_up {
-            acts.push(Act::Wake(millis, Wake::SetUp(job.job, job.epoch)));
-        }
+        acts.push(plan.begin(job.job, job.epoch));
         self.disk.held = Some(job.clone());
         self.work = Some(Work {
             job,
@@ -179,9 +177,7 @@ impl BenchRunner {
             return;
         };
         work.running = true;
-        if let Some(millis) = work.plan.run {
-            acts.push(Act::Wake(millis, Wake::Finished(job, epoch)));
-        }
+        acts.push(work.plan.go_on(job, epoch));
         if self.link == Link::Up {
             self.expected.push_back(Expected::Word);
             acts.push(Act::Say(Up::Running));
@@ -196,7 +192,7 @@ impl BenchRunner {
             return;
         };
         let text = work.plan.text(job, epoch, rng);
-        self.spool(work.job, work.plan.ending, text);
+        self.spool(work.job, work.plan.ending(), text);
         if self.link == Link::Up {
             self.speak(rng, acts);
         }

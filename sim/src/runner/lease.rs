@@ -66,9 +66,7 @@ impl LeaseRunner {
                     return;
                 };
                 work.running = true;
-                if let Some(millis) = work.plan.run {
-                    acts.push(Act::Wake(millis, Wake::Finished(job, epoch)));
-                }
+                acts.push(work.plan.go_on(job, epoch));
                 acts.push(Act::Ask(Request::Start(work.job.clone())));
             }
             Wake::Finished(job, epoch) => {
@@ -76,7 +74,7 @@ impl LeaseRunner {
                     return;
                 };
                 let text = work.plan.text(job, epoch, rng);
-                let last = self.spool(work.job, work.plan.ending, text);
+                let last = self.spool(work.job, work.plan.ending(), text);
                 acts.push(Act::Ask(Request::Last(last)));
             }
         }
@@ -187,9 +185,7 @@ impl LeaseRunner {
     fn take(&mut self, job: Assignment, rng: &mut Rng, acts: &mut Vec<Act>) {
         let plan = Plan::draw(rng);
         let key = (job.job, job.epoch);
-        if let Some(millis) = plan.set_up {
-            acts.push(Act::Wake(millis, Wake::SetUp(key.0, key.1)));
-        }
+        acts.push(plan.begin(job.job, job.epoch));
         self.disk.held.insert(key, job.clone());
         if self.old.len() == MEMORIES {
             self.old.remove(0);

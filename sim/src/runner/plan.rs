@@ -1,24 +1,32 @@
 //! What will come of a job in the hands of a runner, drawn when it takes the job.
 
+use super::{Act, Wake};
 use crate::rng::Rng;
 use crate::wire::Ending;
+
+/// When a runner gives up by itself on a job that hangs: long after the server should have stopped it.
+const OWN_TIMEOUT: i64 = 120_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// When set-up is over; never, for a runner that is stuck in it.
-    pub(crate) set_up: Option<i64>,
-    /// How long it runs after that; for ever, for a job that hangs.
-    pub(crate) run: Option<i64>,
-    pub(crate) ending: Ending,
+    set_up: Option<i64>,
+    /// How long it runs after that.
+    run: i64,
+    ending: Ending,
     /// Whether the output can be read.
-    pub(crate) readable: bool,
+    readable: bool,
 }
 
 impl Plan {
     pub(crate) fn draw(rng: &mut Rng) -> Self {
         Self {
             set_up: (!rng.percent(5)).then(|| rng.within(200..=6_000)),
-            run: (!rng.percent(7)).then(|| rng.within(500..=18_000)),
+            run: if rng.percent(7) {
+                OWN_TIMEOUT
+            } else {
+                rng.within(500..=18_000)
+            },
             ending: if rng.percent(10) {
                 Ending::Failed
             } else {
@@ -26,6 +34,26 @@ impl Plan {
             },
             readable: !rng.percent(8),
         }
+    }
+
+    /// What wakes the runner first.
+    pub(crate) fn begin(&self, job: i64, epoch: i64) -> Act {
+        match self.set_up {
+            Some(millis) => Act::Wake(millis, Wake::SetUp(job, epoch)),
+            None => Act::Wake(OWN_TIMEOUT, Wake::Finished(job, epoch)),
+        }
+    }
+
+    /// What wakes it when set-up is over.
+    pub(crate) const fn go_on(&self, job: i64, epoch: i64) -> Act {
+        Act::Wake(self.run, Wake::Finished(job, epoch))
+    }
+
+    pub(crate) const fn ending(&self) -> Ending {
+        if self.set_up.is_none() || self.run == OWN_TIMEOUT {
+            return Ending::Failed;
+        }
+        self.ending
     }
 
     /// What the job writes: different for every attempt, so that a mix-up shows.

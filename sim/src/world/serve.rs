@@ -116,8 +116,7 @@ impl World {
                 describe_word(word)
             ));
         }
-        if let Up::Last(last) = word {
-            self.remember(runner, &Request::Last(last.clone()));
+        if matches!(word, Up::Last(_)) {
             self.host
                 .plan
                 .acknowledge_early(self.options.acknowledge_early);
@@ -125,6 +124,9 @@ impl World {
         let said = self.call(|server, notes| server.hear(id, word, now, notes));
         self.host.plan.acknowledge_early(false);
         if let Some(words) = said? {
+            if let Up::Last(last) = word {
+                self.remember(runner, &Request::Last(last.clone()));
+            }
             self.answer_on(id, words);
         }
         self.pump()
