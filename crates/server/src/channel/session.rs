@@ -5,8 +5,8 @@ use std::time::Duration;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use kiln_control::Denied;
 use kiln_control::jobs::Directive;
-use kiln_model::JobUuid;
 use kiln_model::v0::{JobOutput, RunnerMessage, ServerMessage};
+use kiln_model::{JobUuid, Trigger};
 use kiln_store::sql::job::Job;
 use kiln_store::sql::lane;
 use kiln_store::sql::runner::{self, Runner};
@@ -294,12 +294,11 @@ impl Session<'_> {
         if now.life.epoch != execution.job.life.epoch || words::is_stopped(now.life.status) {
             return self.stop().await;
         }
-        if now.life.status.is_ended()
-            && now
-                .life
-                .cause
-                .is_some_and(kiln_model::Trigger::is_lost_contact)
-        {
+        // The runner is alive and was too slow: it is to let go of the job.
+        if now.life.cause == Some(Trigger::SetUpDeadline) {
+            return self.stop().await;
+        }
+        if now.life.status.is_ended() && now.life.cause.is_some_and(Trigger::is_lost_contact) {
             return Err(End::Close {
                 code: 1000,
                 reason: "\"heartbeat_timeout\"",
