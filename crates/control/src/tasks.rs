@@ -70,9 +70,13 @@ pub(crate) fn arm(tx: &mut dyn Tx, due: Millis, task: &Task) -> Result<(Millis, 
     ))
 }
 
-/// Does not do it after all; a timer that is gone already is fine.
-pub(crate) fn disarm(tx: &mut dyn Tx, (due, seq): (Millis, i64)) -> Result<(), Denied> {
+/// Does not do it after all. A timer that is gone already is fine, and one that has taken its place since is left alone.
+pub(crate) fn disarm(
+    tx: &mut dyn Tx,
+    (due, seq): (Millis, i64),
+    task: &Task,
+) -> Result<(), Denied> {
     let seq = u64::try_from(seq).map_err(|_| kiln_kernel::Status::NotFound)?;
-    timers::cancel(tx, TimerKey::new(due, seq))?;
+    timers::cancel_message(tx, TimerKey::new(due, seq), task.id().as_bytes())?;
     Ok(())
 }

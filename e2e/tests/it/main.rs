@@ -11,4 +11,6 @@ mod engines;
 #[cfg(test)]
 mod kernel;
 #[cfg(test)]
+mod registry;
+#[cfg(test)]
 mod server;

@@ -93,11 +93,12 @@ fn rearm(tx: &mut dyn Tx, job: &mut Job) -> Result<(), Denied> {
     if due == job.life.timer.map(|timer| timer.0) {
         return Ok(());
     }
+    let task = Task::Deadline { job: job.id };
     if let Some(timer) = job.life.timer.take() {
-        tasks::disarm(tx, timer)?;
+        tasks::disarm(tx, timer, &task)?;
     }
     if let Some(due) = due {
-        job.life.timer = Some(tasks::arm(tx, due, &Task::Deadline { job: job.id })?);
+        job.life.timer = Some(tasks::arm(tx, due, &task)?);
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use kiln_model::{Entropy, Retry, RetryDecision, RuntimeJobId, Status, Trigger};
 use kiln_store::sql::job::{self, Job};
+use kiln_store::sql::queue::{self, QueueState};
 use kiln_store::{Bell, Tx};
 use sha2::{Digest as _, Sha256};
 
@@ -36,6 +37,11 @@ pub fn retry(tx: &mut dyn Tx, id: i64, actor: &str) -> Result<Job, Denied> {
     }
     if job.life.retry_count >= max {
         return Err(Denied::RetriesSpent(max));
+    }
+    if let Some(id) = job.ask.queue
+        && queue::find(tx, id)?.is_some_and(|queue| queue.state == QueueState::Canceled)
+    {
+        return Err(Denied::QueueClosed);
     }
     requeue(tx, &mut job, actor)?;
     Ok(job)

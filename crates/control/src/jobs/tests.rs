@@ -351,6 +351,26 @@ fn a_canceled_action_is_never_retried() {
 }
 
 #[test]
+fn an_action_of_a_canceled_queue_is_not_sent_back() {
+    let world = World::new();
+    let queue = world.write(|tx| crate::queues::create(tx, "test", 3));
+    let submit = || {
+        let mut ask = world.ask(Kind::Action);
+        ask.queue = Some(queue);
+        world.submit(ask)
+    };
+    let (first, second) = (submit(), submit());
+    world.write(|tx| crate::session::abandon(tx));
+    assert_eq!(world.status(first), Status::Abandoned);
+    world.write(move |tx| super::retry(tx, first, "test"));
+    assert_eq!(world.status(first), Status::Pending);
+
+    world.write(move |tx| crate::queues::cancel(tx, queue));
+    let refused = world.try_write(move |tx| super::retry(tx, second, "test"));
+    assert!(matches!(refused, Err(Denied::QueueClosed)), "{refused:?}");
+}
+
+#[test]
 fn a_lost_runtime_job_continues_as_a_new_row_once_and_one_result_is_published() {
     let world = World::new();
     let runner = world.runner("one");

@@ -12,9 +12,8 @@ use kiln_model::{Clock, JobUuid, Millis, Status};
 use kiln_runner::{AgentConfig, Shutdown};
 use kiln_server::{Server, ServerConfig};
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
-use tokio::signal::unix::{SignalKind, signal};
 
-use super::server::runtime;
+use super::server::{StopSignals, runtime};
 use super::target::from_client;
 use super::{Context, runner, up};
 use crate::cli::Demo;
@@ -37,19 +36,15 @@ pub(super) fn run(context: &Context<'_>, demo: &Demo) -> Result<Exit, Failure> {
     }
     let runtime = runtime()?;
     // Signals first: from here on an interrupt cleans up.
-    let (mut interrupt, mut terminate) = {
+    let mut stop = {
         let _inside = runtime.enter();
-        (
-            signal(SignalKind::interrupt())?,
-            signal(SignalKind::terminate())?,
-        )
+        StopSignals::install()?
     };
     let directory = tempfile::Builder::new().prefix("kiln-demo-").tempdir()?;
     let outcome = runtime.block_on(async {
         tokio::select! {
             story = play(context, directory.path()) => story,
-            _ = interrupt.recv() => Err(Failure::new(Exit::Interrupted, "interrupted")),
-            _ = terminate.recv() => Err(Failure::new(Exit::Interrupted, "told to stop")),
+            () = stop.received() => Err(Failure::new(Exit::Interrupted, "interrupted")),
         }
     });
     // What still runs ends with the runtime, before the directory goes.

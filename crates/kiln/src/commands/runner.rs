@@ -9,10 +9,9 @@ use kiln_runner::{
 };
 use kiln_sandbox::Namespaces;
 use kiln_store::{SystemClock, SystemEntropy};
-use tokio::signal::unix::{SignalKind, signal};
 
 use super::Context;
-use super::server::{make_directory, runtime};
+use super::server::{StopSignals, make_directory, runtime};
 use crate::failure::{Exit, Failure};
 use crate::log;
 
@@ -26,11 +25,10 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
         data_dir: PathBuf::from(settings.need("runner-data")?),
     };
     runtime()?.block_on(async {
+        let mut stop = StopSignals::install()?;
         let agent = agent(&config)?;
         let shutdown = Shutdown::default();
         let running = tokio::spawn(agent.run(shutdown.clone()));
-        let mut terminate = signal(SignalKind::terminate())?;
-        let mut interrupt = signal(SignalKind::interrupt())?;
         let mut running = std::pin::pin!(running);
         loop {
             tokio::select! {
@@ -38,8 +36,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
                     .map_err(|error| Failure::unexpected("the agent broke").because(&error))?
                     .map(|()| Exit::Ok)
                     .map_err(|error| explain(&error)),
-                _ = terminate.recv() => ask_to_stop(context, &shutdown),
-                _ = interrupt.recv() => ask_to_stop(context, &shutdown),
+                () = stop.received() => ask_to_stop(context, &shutdown),
             }
         }
     })

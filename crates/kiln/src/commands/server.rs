@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use kiln_server::{Server, ServerConfig, StartError};
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Context;
 use crate::failure::{Exit, Failure};
@@ -19,8 +19,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
     log::install(context.settings.need("log")?)?;
     let plan = Plan::new(context)?;
     runtime()?.block_on(async {
+        let mut stop = StopSignals::install()?;
         let server = start(context, &plan).await?;
-        let ended = until_told(&server).await?;
+        let ended = until_told(&server, &mut stop).await?;
         server.stop().await;
         Ok(ended)
     })
@@ -117,13 +118,34 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
     Ok(server)
 }
 
-/// Waits for SIGTERM or SIGINT, or for the news that the store cannot be trusted any more.
-pub(super) async fn until_told(server: &Server) -> Result<Exit, Failure> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
+/// SIGTERM and SIGINT, caught from the moment this is made: before anybody is told that the process is there.
+#[derive(Debug)]
+pub(super) struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    /// Needs to be called inside a runtime.
+    pub(super) fn install() -> Result<Self, Failure> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    pub(super) async fn received(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// Waits for a signal, or for the news that the store cannot be trusted any more.
+pub(super) async fn until_told(server: &Server, stop: &mut StopSignals) -> Result<Exit, Failure> {
     tokio::select! {
-        _ = terminate.recv() => Ok(Exit::Ok),
-        _ = interrupt.recv() => Ok(Exit::Ok),
+        () = stop.received() => Ok(Exit::Ok),
         reason = server.fatal() => Err(Failure::unexpected(format!("the database failed: {reason}"))
             .hint("nothing that was acknowledged is lost; mend the disk and start the server again")),
     }

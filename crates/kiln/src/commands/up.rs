@@ -4,7 +4,7 @@ use kiln_client::Client;
 use kiln_model::v0::{Architecture, NewRunner, NewSpec, OperatingSystem};
 use kiln_runner::{AgentConfig, Shutdown};
 
-use super::server::{Plan, runtime, start, until_told};
+use super::server::{Plan, StopSignals, runtime, start, until_told};
 use super::target::from_client;
 use super::{Context, runner};
 use crate::failure::{Exit, Failure};
@@ -17,6 +17,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
     log::install(context.settings.need("log")?)?;
     let plan = Plan::new(context)?;
     runtime()?.block_on(async {
+        let mut stop = StopSignals::install()?;
         let server = start(context, &plan).await?;
         let admin = std::fs::read_to_string(plan.data.join("admin.key")).map_err(|error| {
             Failure::usage("admin.key is not in the data directory")
@@ -34,7 +35,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
         })?;
         let shutdown = Shutdown::default();
         let agent = tokio::spawn(agent.run(shutdown.clone()));
-        let ended = until_told(&server).await;
+        let ended = until_told(&server, &mut stop).await;
         shutdown.drain.cancel();
         shutdown.stop.cancel();
         match agent.await {
