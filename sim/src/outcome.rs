@@ -3,7 +3,7 @@
 /// A broken promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The name of the invariant, as in `docs` and in [`crate::invariants`].
+    /// The name of the invariant, as in the module `invariants`.
     pub invariant: &'static str,
     pub detail: String,
 }
