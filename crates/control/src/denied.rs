@@ -25,6 +25,11 @@ pub enum Denied {
     Invalid(String),
     #[error("{0} is taken")]
     Taken(&'static str),
+    #[error("this {what} cannot be deleted: {why}")]
+    InUse {
+        what: &'static str,
+        why: &'static str,
+    },
     #[error(transparent)]
     Store(#[from] kiln_store::Error),
     #[error(transparent)]

@@ -2,16 +2,30 @@
 
 mod channel;
 mod datetime;
+mod insight;
 mod job;
+mod patched;
+mod perf;
 mod run;
 mod spec;
 
 pub use channel::{RunnerMessage, RunnerMetadata, ServerMessage};
 pub use datetime::DateTime;
+pub use insight::{
+    Alert, AlertPatch, AlertSummary, Benchmark, Boundary, DimensionPatch, Measure, Model,
+    NewBenchmark, NewBranch, NewMeasure, NewModel, NewTestbed, NewThreshold, StoredMetric,
+    Threshold, ThresholdSummary, ThresholdUpdate,
+};
 pub use job::{ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, JobOutput};
+pub use patched::Patched;
+pub use perf::{
+    ChangePoint, CompareLine, CompareReport, NewPlot, OneMetric, Perf, PerfLine, PerfMetric, Plot,
+    PlotPatch,
+};
 pub use run::{
-    Adapter, Branch, Head, Metric, NewRun, NewRunJob, Project, Report, ReportMeasure, ReportResult,
-    Settings, Testbed, UserSummary, Version,
+    Adapter, AlertCounts, Branch, Head, HeadStart, Metric, NewReport, NewRun, NewRunJob, Project,
+    Report, ReportCounts, ReportMeasure, ReportResult, ResultCounts, RunThresholds, Settings,
+    StartPoint, Testbed, UserSummary, Version,
 };
 pub use spec::{
     Architecture, NewRunner, NewSpec, OperatingSystem, Runner, RunnerKey, Spec, SpecRef,

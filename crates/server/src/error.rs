@@ -56,6 +56,7 @@ impl From<Denied> for ApiError {
             Denied::Store(error) => Self::from(error),
             Denied::Kernel(status) => internal(&status),
             Denied::Taken(_)
+            | Denied::InUse { .. }
             | Denied::Ended(_)
             | Denied::QueueClosed
             | Denied::RetriesSpent(_)

@@ -1,12 +1,23 @@
 //! The bench door.
 
+mod alerts;
+mod compare;
+mod csv;
+mod dimensions;
+mod insight;
 mod jobs;
 mod kernel;
+mod paging;
+mod perf;
+mod perf_img;
+mod plots;
 mod reports;
 mod run;
 mod runners;
 mod server;
+mod show;
 mod specs;
+mod thresholds;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -56,8 +67,5 @@ pub(crate) fn routes() -> Router<Shared> {
             "/v0/projects/{project}/jobs/{job}/events",
             get(jobs::list_events),
         )
-        .route(
-            "/v0/projects/{project}/reports/{report}",
-            get(reports::get_report),
-        )
+        .merge(insight::routes())
 }

@@ -2,20 +2,30 @@
 //! they decide nothing.
 
 pub mod account;
+pub mod alert;
+pub mod benchmark;
 pub mod branch;
+pub mod dimension;
+pub mod head;
 pub mod heartbeat;
 pub mod job;
 pub mod job_event;
 pub mod job_output;
 pub mod lane;
+pub mod measure;
+pub mod metric;
+pub mod plot;
 pub mod project;
 pub mod queue;
 pub mod registry;
 pub mod report;
 pub mod runner;
+pub mod series;
 pub mod setting;
 pub mod spec;
 pub mod testbed;
+pub mod threshold;
+pub mod threshold_model;
 
 use std::str::FromStr;
 
@@ -45,4 +55,17 @@ fn parse_optional<T: FromStr>(row: &Row, index: usize) -> Result<Option<T>, Erro
         Some(_) => parse(row, index).map(Some),
         None => Ok(None),
     }
+}
+
+/// A pattern of `LIKE … ESCAPE '!'` for texts that hold `part`.
+fn like(part: &str) -> String {
+    let mut pattern = String::from("%");
+    for c in part.chars() {
+        if matches!(c, '%' | '_' | '!') {
+            pattern.push('!');
+        }
+        pattern.push(c);
+    }
+    pattern.push('%');
+    pattern
 }

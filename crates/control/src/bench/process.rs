@@ -7,7 +7,7 @@ use kiln_store::sql::report::{self, Report, ReportMetric};
 use kiln_store::sql::{job, job_output};
 use kiln_store::{ObjectKey, Tx};
 
-use super::RunSettings;
+use super::{RunSettings, record};
 use crate::{Denied, jobs};
 
 /// What was read out of an output, before anything is written: metrics, or why there are none.
@@ -29,8 +29,15 @@ fn read(report: &Report, output: &[u8]) -> Result<Vec<ReportMetric>, String> {
     let settings: Option<kiln_model::v0::Settings> = serde_json::from_str(&report.settings)
         .map_err(|error| format!("the stored settings cannot be read: {error}"))?;
     let settings = RunSettings::check(settings.as_ref()).map_err(|denied| denied.to_string())?;
-    let texts = result_texts(&output.results);
-    let sets = read_all(settings.adapter, &texts, settings.parse)
+    read_texts(&result_texts(&output.results), settings)
+}
+
+/// Reads result texts into metrics, or says which cannot be read and why.
+pub(super) fn read_texts(
+    texts: &[&str],
+    settings: RunSettings,
+) -> Result<Vec<ReportMetric>, String> {
+    let sets = read_all(settings.adapter, texts, settings.parse)
         .map_err(|unreadable| format!("{unreadable}: {}", unreadable.source))?;
     Ok(sets
         .iter()
@@ -78,9 +85,8 @@ pub fn keep(
     report::set_times(tx, report_id, start, found.life.ended.unwrap_or(start))?;
     match &parsed.metrics {
         Ok(metrics) => {
-            for metric in metrics {
-                report::add_metric(tx, report_id, metric)?;
-            }
+            let found = report::find(tx, report_id)?.ok_or(Denied::NotFound("report"))?;
+            record(tx, &found, metrics)?;
             report::set_status(tx, report_id, "ready", None)?;
             jobs::process(tx, id, epoch, "server")?;
         }

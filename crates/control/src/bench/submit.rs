@@ -14,7 +14,7 @@ use kiln_store::sql::project::Project;
 use kiln_store::sql::report::{self, Report};
 use kiln_store::sql::{branch, project, spec, testbed};
 
-use super::{BenchSettings, RunSettings};
+use super::{BenchSettings, Ids, RunSettings, apply_thresholds, start_branch};
 use crate::{Denied, jobs};
 
 /// A checked request, with the ids it will have: minted outside, so that the transaction can run again.
@@ -88,6 +88,10 @@ pub fn submit_run(
         .branch
         .clone()
         .unwrap_or_else(|| "main".parse().expect("a valid branch"));
+    let ids = Ids::new(submission.job);
+    if let Some(start) = &run.start_point {
+        start_branch(tx, project.id, &branch_name, start, &ids)?;
+    }
     let branch = branch::ensure(
         tx,
         project.id,
@@ -103,6 +107,9 @@ pub fn submit_run(
         Some(spec.id),
         submission.testbed,
     )?;
+    if let Some(thresholds) = &run.thresholds {
+        apply_thresholds(tx, project.id, (branch.id, testbed.id), thresholds, &ids)?;
+    }
     let mut report = Report {
         id: 0,
         uuid: submission.report,

@@ -167,6 +167,7 @@ fn status(denied: Denied) -> Status {
         | Denied::RetriesSpent(_)
         | Denied::Invalid(_)
         | Denied::Taken(_)
+        | Denied::InUse { .. }
         | Denied::Store(_) => Status::Error(denied.to_string()),
     }
 }

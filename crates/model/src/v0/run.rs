@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DateTime, Spec};
+use super::{
+    Alert, Benchmark, Boundary, DateTime, Measure, NewModel, Spec, StoredMetric, ThresholdSummary,
+};
 use crate::{
     BranchName, BranchUuid, GitHash, HeadUuid, JobUuid, OrganizationUuid, ProjectUuid, ReportUuid,
     ResourceName, Slug, TestbedUuid, UserUuid,
@@ -23,7 +25,11 @@ pub struct NewRun {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<GitHash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_point: Option<StartPoint>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub testbed: Option<ResourceName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thresholds: Option<RunThresholds>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_time: Option<DateTime>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,6 +40,52 @@ pub struct NewRun {
     pub settings: Option<Settings>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<NewRunJob>,
+}
+
+/// Where a branch begins when it is new, or again when it is reset.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StartPoint {
+    /// A UUID, a slug or a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<GitHash>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_versions: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clone_thresholds: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset: Option<bool>,
+}
+
+/// The thresholds of a run's branch and testbed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunThresholds {
+    /// By measure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub models: Option<BTreeMap<String, NewModel>>,
+    /// Whether measures that are not listed lose their models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset: Option<bool>,
+}
+
+/// `POST /v0/projects/{project}/reports`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NewReport {
+    /// A UUID, a slug or a name; an unknown name is created.
+    pub branch: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<GitHash>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_point: Option<StartPoint>,
+    pub testbed: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thresholds: Option<RunThresholds>,
+    pub start_time: DateTime,
+    pub end_time: DateTime,
+    pub results: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Settings>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -83,7 +135,13 @@ pub struct Report {
     pub start_time: DateTime,
     pub end_time: DateTime,
     pub adapter: Adapter,
-    pub results: Vec<Vec<ReportResult>>,
+    /// Lists leave results and alerts out unless they are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<Vec<Vec<ReportResult>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alerts: Option<Vec<Alert>>,
+    pub counts: ReportCounts,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobUuid>,
     pub created: DateTime,
     /// Ours: pending, running, ready, invalid, failed, canceled.
@@ -94,18 +152,39 @@ pub struct Report {
     pub error: Option<String>,
 }
 
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportCounts {
+    /// For each iteration.
+    pub results: Vec<ResultCounts>,
+    pub alerts: AlertCounts,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultCounts {
+    pub benchmarks: u32,
+    pub measures: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AlertCounts {
+    pub total: u32,
+    pub active: u32,
+}
+
 /// The metrics of one benchmark in one iteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportResult {
     pub iteration: u32,
-    pub benchmark: String,
+    pub benchmark: Benchmark,
     pub measures: Vec<ReportMeasure>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportMeasure {
-    pub measure: String,
-    pub metric: Metric,
+    pub measure: Measure,
+    pub metric: StoredMetric,
+    pub threshold: Option<ThresholdSummary>,
+    pub boundary: Option<Boundary>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -152,9 +231,19 @@ pub struct Branch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     pub uuid: HeadUuid,
+    #[serde(default)]
+    pub start_point: Option<HeadStart>,
     pub version: Option<Version>,
     pub created: DateTime,
     pub replaced: Option<DateTime>,
+}
+
+/// The version of another head that a head began with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadStart {
+    pub branch: BranchUuid,
+    pub head: HeadUuid,
+    pub version: Version,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

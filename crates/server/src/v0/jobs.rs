@@ -2,10 +2,11 @@
 
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
+use axum::http::HeaderMap;
 use kiln_control::{Denied, jobs};
-use kiln_model::JobUuid;
 use kiln_model::v0::{DateTime, Job, JobEvent, JobOutput};
-use kiln_store::sql::{job, job_event, job_output, project, runner, spec};
+use kiln_model::{JobUuid, Status};
+use kiln_store::sql::{job, job_event, job_output, project, report, runner, spec};
 use kiln_store::{ObjectKey, Query, Tx};
 use serde::Deserialize;
 
@@ -51,6 +52,7 @@ pub(super) async fn get_job(
     State(app): State<Shared>,
     _: User,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
+    headers: HeaderMap,
 ) -> ApiResult<Json<Job>> {
     let read = move |query: &mut dyn Query| {
         let found = find(query, &project_ref, uuid)?;
@@ -58,13 +60,33 @@ pub(super) async fn get_job(
         Ok::<_, Denied>((
             show(query, &found)?,
             found.life.status.is_ended().then_some(output).flatten(),
+            unreadable(query, &found)?,
         ))
     };
-    let (mut shown, output) = app.store.reader.read(read).await?;
+    let (mut shown, output, unreadable) = app.store.reader.read(read).await?;
     if let Some(output) = output {
         shown.output = Some(load(&app, output).await?);
     }
+    if let Some(reason) = unreadable.filter(|_| is_stock_client(&headers)) {
+        shown.status = Status::Failed;
+        shown.output.get_or_insert_default().error = Some(reason);
+    }
     Ok(Json(shown))
+}
+
+/// Why the report of a completed job has no numbers, if it never will have any.
+fn unreadable(query: &mut dyn Query, found: &job::Job) -> Result<Option<String>, Denied> {
+    let report = match found.ask.report {
+        Some(id) if found.life.status == Status::Completed => report::find(query, id)?,
+        _ => None,
+    };
+    let invalid = report.filter(|report| report.status == "invalid");
+    Ok(invalid.and_then(|report| report.error))
+}
+
+/// Stock clients wait for `processed` and know no other end of a completed job; they tell their version in every request.
+fn is_stock_client(headers: &HeaderMap) -> bool {
+    headers.contains_key("api-version")
 }
 
 pub(super) async fn cancel_job(
