@@ -13,6 +13,7 @@ Examples:
   cargo xtask bench                        everything, about a minute
   cargo xtask bench ledger --seconds 30    one measurement, longer
   cargo xtask bench kernel --json          for a program
+  cargo xtask bench verdicts               how often paired verdicts are right
   cargo xtask bench --slow-fsync 4.5       as on a disk that takes 4.5 ms longer than this one
   cargo xtask bench --dir /mnt/disk        on another disk than that of the temporary directory
 
@@ -53,6 +54,10 @@ pub(crate) enum Subject {
     Ledger,
     /// The kernel's poll, in memory and on `SQLite`.
     Kernel,
+    /// How often paired verdicts are right.
+    Verdicts,
+    /// A large report, and a plot among a million metrics.
+    Numbers,
     All,
 }
 

@@ -8,12 +8,14 @@ mod fsync;
 mod kernel;
 mod ledger;
 mod machine;
+mod numbers;
 mod report;
 mod sample;
 mod slow_fsync;
 mod statistics;
 mod stopwatch;
 mod target;
+mod verdicts;
 mod window;
 
 use std::io::{self, Write};
@@ -54,6 +56,12 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     if arguments.subject.includes(Subject::Kernel) {
         measurements.push(kernel::measure_memory(window, &say)?);
         measurements.push(kernel::measure_sqlite(place.path(), window, &say)?);
+    }
+    if arguments.subject.includes(Subject::Verdicts) {
+        measurements.push(verdicts::measure(&say)?);
+    }
+    if arguments.subject.includes(Subject::Numbers) {
+        measurements.push(numbers::measure(place.path(), &say)?);
     }
     Ok(Report {
         machine: Machine {
