@@ -4,6 +4,7 @@ mod config;
 mod demo;
 mod exit_codes;
 mod kernel;
+mod replay;
 mod runner;
 mod server;
 mod target;
@@ -32,6 +33,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Up(_) => up::run(&context),
         Command::Runner(Runner::Up(_)) => runner::run(&context),
         Command::Kernel(command) => kernel::run(&context, command),
+        Command::Replay(replay) => replay::run(&context, &replay),
         Command::Admin(Admin::Key(target)) => target::new_admin_key(&context, &target),
         Command::Config(Config::Show(json)) => config::show(&context, json.json),
         Command::ExitCodes(json) => exit_codes::run(&context, json.json),
@@ -49,6 +51,7 @@ fn given(command: &Command) -> Flags {
             ("objects", server.objects.clone()),
             ("public-url", server.public_url.clone()),
             ("trusted-proxy", server.trusted_proxy.clone()),
+            ("record", server.record.clone()),
         ]
     };
     let target = |target: &Target| -> Flags {
@@ -79,6 +82,7 @@ fn given(command: &Command) -> Flags {
         )) => target(&letter.target),
         Command::Kernel(Kernel::DeadLetters(DeadLetters::Drain(drain))) => target(&drain.target),
         Command::Kernel(Kernel::Frame(_) | Kernel::Key(_))
+        | Command::Replay(_)
         | Command::Demo(_)
         | Command::Config(_)
         | Command::ExitCodes(_) => Vec::new(),
