@@ -11,7 +11,10 @@ const EXPECTED: &str = "a line like `NAME x 1,234 ops/sec ±1.23% (45 runs sampl
 pub(crate) fn parse(text: &str) -> Result<Results, ParseError> {
     let mut sheet = Sheet::new(text);
     for line in lines(text) {
-        let Some((before, after)) = line.text.split_once(" ops/sec ±") else {
+        let cut = line.text.split_once('±');
+        let Some((before, after)) =
+            cut.and_then(|(before, after)| Some((before.strip_suffix(" ops/sec ")?, after)))
+        else {
             continue;
         };
         let (name, row) = read(&line, before, after)?;
@@ -21,7 +24,10 @@ pub(crate) fn parse(text: &str) -> Result<Results, ParseError> {
 }
 
 fn read<'a>(line: &Line<'_>, before: &'a str, after: &str) -> Result<(&'a str, Row), ParseError> {
-    let (name, rate) = line.need(before.rsplit_once(" x "), before, "`NAME x N`")?;
+    let cut = before
+        .rsplit_once(' ')
+        .and_then(|(start, rate)| Some((start.strip_suffix(" x")?, rate)));
+    let (name, rate) = line.need(cut, before, "`NAME x N`")?;
     let rate_number = line.need(grouped(rate), rate, "a finite number of operations")?;
     let percent = after
         .split_once('%')

@@ -13,7 +13,9 @@ const EXPECTED: &str = "a line like `NAME x 1,234 ops/sec (10 runs sampled) min.
 pub(crate) fn parse(text: &str) -> Result<Results, ParseError> {
     let mut sheet = Sheet::new(text);
     for line in lines(text) {
-        if let Some((before, range)) = line.text.split_once("min..max=(") {
+        if line.text.ends_with(')')
+            && let Some((before, range)) = line.text.split_once("min..max=(")
+        {
             let (name, row) = of_package(&line, before, range)?;
             sheet.add(&line, name, row)?;
         } else if let Some((name, rate)) = of_core(line.text) {
@@ -59,7 +61,8 @@ fn time(text: &str) -> Option<f64> {
 
 /// The configuration belongs to the name: the same file is run with many.
 fn of_core(line: &str) -> Option<(&str, f64)> {
-    let (name, rate) = line.rsplit_once(": ")?;
+    let (name, rate) = line.rsplit_once(':')?;
+    let rate = rate.strip_prefix(' ')?;
     let file = name.split_ascii_whitespace().next()?;
     let is_file = [".js", ".mjs", ".cjs"]
         .iter()

@@ -25,16 +25,15 @@ pub(crate) fn parse(text: &str) -> Result<Results, ParseError> {
 fn read<'a>(line: &Line<'a>) -> Option<(&'a str, f64)> {
     let text = line.text.trim();
     let text = text.strip_suffix(" - timer ended").unwrap_or(text);
-    let (name, time) = text.rsplit_once(": ")?;
-    let latency = match time.split_once(" (") {
-        Some((clock, "m:ss.mmm)" | "h:mm:ss.mmm)")) => clock_seconds(clock)? * 1e9,
-        Some(_) => return None,
-        None => {
-            let (value, unit) = with_suffix(time)?;
-            value * nanoseconds(unit)?
-        }
-    };
-    Some((name.trim(), latency))
+    let clock = [" (m:ss.mmm)", " (h:mm:ss.mmm)"]
+        .iter()
+        .find_map(|end| text.strip_suffix(end));
+    if let Some((name, clock)) = clock.and_then(|text| text.rsplit_once(": ")) {
+        return Some((name.trim(), clock_seconds(clock)? * 1e9));
+    }
+    let (name, time) = text.rsplit_once(':')?;
+    let (value, unit) = with_suffix(time.strip_prefix(' ')?)?;
+    Some((name.trim(), value * nanoseconds(unit)?))
 }
 
 /// Timers of a minute and more: `1:02.345` or `1:02:03.456`.

@@ -1,5 +1,7 @@
 //! wrk's summary of a load test: one benchmark, named by its URL.
 
+use std::borrow::Cow;
+
 use super::lines::{Line, lines};
 use super::number::with_suffix;
 use super::sheet::{Bounds, Row, Sheet};
@@ -14,7 +16,9 @@ pub(crate) fn parse(text: &str) -> Result<Results, ParseError> {
     let mut sheet = Sheet::new(text);
     let mut current: Option<(&str, Row)> = None;
     for line in lines(text) {
-        if let Some((_, url)) = line.text.split_once(" test @ ") {
+        if line.text.starts_with("Running ")
+            && let Some((_, url)) = line.text.split_once(" test @ ")
+        {
             current = Some((url.trim(), Row::default()));
             continue;
         }
@@ -30,13 +34,22 @@ pub(crate) fn parse(text: &str) -> Result<Results, ParseError> {
     sheet.finish(EXPECTED)
 }
 
+/// No line of a summary has more: the socket errors have ten.
+const MOST_WORDS: usize = 12;
+
 /// Reads what a line says, if it says anything.
 fn read(line: &Line<'_>, row: &mut Row) -> Result<(), ParseError> {
-    let words: Vec<&str> = line.words().collect();
+    let mut words = [""; MOST_WORDS];
+    let mut count = 0;
+    for (slot, word) in words.iter_mut().zip(line.words()) {
+        *slot = word;
+        count += 1;
+    }
+    let words = &words[..count];
     let time =
         |word: &&str| with_suffix(word).and_then(|(value, unit)| Some(value * nanoseconds(unit)?));
     let time = |word: &&str| line.need(time(word), word, "a time like `1.23ms`");
-    match words.as_slice() {
+    match words {
         ["Latency", mean, deviation, max, _] => {
             let mean = time(mean)?;
             row.set(LATENCY, mean, Bounds::around(mean, time(deviation)?));
@@ -48,22 +61,24 @@ fn read(line: &Line<'_>, row: &mut Row) -> Result<(), ParseError> {
         }
         ["Transfer/sec:", rate] => {
             // wrk counts 1024 to a kilobyte.
-            let unit = |unit: &str| bytes(&unit.replace('B', "iB")).or_else(|| bytes(unit));
+            let unit = |unit: &str| match unit {
+                "KB" => bytes("KiB"),
+                "MB" => bytes("MiB"),
+                "GB" => bytes("GiB"),
+                "TB" => bytes("TiB"),
+                other => bytes(other),
+            };
             let rate = line.need(scaled(rate, unit), rate, "a rate like `1.23MB`")?;
             row.set(BANDWIDTH, rate, Bounds::NONE);
         }
-        ["Socket", "errors:", ..] => socket_errors(line, &words, row)?,
+        ["Socket", "errors:", ..] => socket_errors(line, words, row)?,
         ["Non-2xx", "or", "3xx", "responses:", count] => {
             let count = line.need(scaled(count, prefix), count, "a count")?;
             row.set("error-responses", count, Bounds::NONE);
         }
         [percent, latency] if line.text.starts_with(' ') => {
             if let Some(percentile) = percent.strip_suffix('%') {
-                row.set(
-                    format!("p{percentile}-latency"),
-                    time(latency)?,
-                    Bounds::NONE,
-                );
+                row.set(quantile(percentile), time(latency)?, Bounds::NONE);
             }
         }
         _ => {}
@@ -82,6 +97,17 @@ fn socket_errors(line: &Line<'_>, words: &[&str], row: &mut Row) -> Result<(), P
     let sum = line.need(sum, line.text.trim_start(), "counts of errors")?;
     row.set("socket-errors", sum, Bounds::NONE);
     Ok(())
+}
+
+/// wrk prints these four; others are made by its scripts.
+fn quantile(percentile: &str) -> Cow<'static, str> {
+    match percentile {
+        "50" => "p50-latency".into(),
+        "75" => "p75-latency".into(),
+        "90" => "p90-latency".into(),
+        "99" => "p99-latency".into(),
+        other => format!("p{other}-latency").into(),
+    }
 }
 
 fn scaled(word: &str, factor: impl Fn(&str) -> Option<f64>) -> Option<f64> {
