@@ -56,7 +56,8 @@ impl TryFrom<String> for BenchmarkName {
             let start = name.chars().take(QUOTED).collect();
             return Err(InvalidBenchmarkName::TooLong { start, length });
         }
-        if let Some(character) = name.chars().find(|c| misleads(*c)) {
+        let is_plain = name.bytes().all(|b| matches!(b, b' '..=b'~'));
+        if !is_plain && let Some(character) = name.chars().find(|c| misleads(*c)) {
             let name = name.chars().take(QUOTED).collect();
             return Err(InvalidBenchmarkName::Control { name, character });
         }

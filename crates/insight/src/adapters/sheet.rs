@@ -113,7 +113,7 @@ impl<'a> Sheet<'a> {
     }
 
     fn insert(&mut self, name: &str, row: Row) -> Result<(), Unusable> {
-        if name.contains(char::REPLACEMENT_CHARACTER) {
+        if !name.is_ascii() && name.contains(char::REPLACEMENT_CHARACTER) {
             let name = name.chars().take(64).collect();
             return Err(Unusable::NotUtf8 { name });
         }
