@@ -53,6 +53,8 @@ pub(crate) enum Subject {
     Ledger,
     /// The kernel's poll, in memory and on `SQLite`.
     Kernel,
+    /// The adapters on real output, beside a plain reading of the same bytes.
+    Adapters,
     All,
 }
 

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod adapters;
 mod arguments;
 mod aside;
 mod commits;
@@ -54,6 +55,9 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     if arguments.subject.includes(Subject::Kernel) {
         measurements.push(kernel::measure_memory(window, &say)?);
         measurements.push(kernel::measure_sqlite(place.path(), window, &say)?);
+    }
+    if arguments.subject.includes(Subject::Adapters) {
+        measurements.push(adapters::measure(window, &say)?);
     }
     Ok(Report {
         machine: Machine {

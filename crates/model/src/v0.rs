@@ -1,16 +1,18 @@
 //! Wire types of the bench door. Field names and optional fields are those of stock clients.
 
+mod adapter;
 mod channel;
 mod datetime;
 mod job;
 mod run;
 mod spec;
 
+pub use adapter::{Adapter, UnknownAdapter};
 pub use channel::{RunnerMessage, RunnerMetadata, ServerMessage};
 pub use datetime::DateTime;
 pub use job::{ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, JobOutput};
 pub use run::{
-    Adapter, Branch, Head, Metric, NewRun, NewRunJob, Project, Report, ReportMeasure, ReportResult,
+    Branch, Head, Metric, NewRun, NewRunJob, Project, Report, ReportMeasure, ReportResult,
     Settings, Testbed, UserSummary, Version,
 };
 pub use spec::{

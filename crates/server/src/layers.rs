@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderName, HeaderValue, Uri, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use kiln_model::v0::ErrorBody;
@@ -60,6 +60,10 @@ pub(crate) async fn stamp(State(ids): State<RequestIds>, request: Request, next:
 /// Error bodies carry the id too; errors that come from below the handlers get a body of the same shape.
 async fn with_request_id(response: Response, id: &str) -> Response {
     let (mut parts, body) = response.into_parts();
+    // The framework tells a body of the wrong shape from one that is no JSON; stock clients know 400 for both.
+    if parts.status == StatusCode::UNPROCESSABLE_ENTITY {
+        parts.status = StatusCode::BAD_REQUEST;
+    }
     let bytes = axum::body::to_bytes(body, MAX_ERROR_BODY)
         .await
         .unwrap_or_default();
@@ -117,5 +121,23 @@ mod tests {
         check("//v0/server/version", "/v0/server/version");
         check("///v0/run?a=b", "/v0/run?a=b");
         check("/v2/a//b", "/v2/a//b");
+    }
+
+    #[tokio::test]
+    async fn a_body_of_the_wrong_shape_is_a_bad_request_that_says_why() {
+        let response = Response::builder()
+            .status(StatusCode::UNPROCESSABLE_ENTITY)
+            .body(Body::from(
+                "settings.adapter: there is no adapter \"fortran\"",
+            ))
+            .unwrap();
+        let response = with_request_id(response, "an id").await;
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+        let bytes = axum::body::to_bytes(response.into_body(), MAX_ERROR_BODY)
+            .await
+            .unwrap();
+        let error: ErrorBody = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(error.request_id, "an id");
+        assert!(error.message.contains("fortran"), "{}", error.message);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DateTime, Spec};
+use super::{Adapter, DateTime, Spec};
 use crate::{
     BranchName, BranchUuid, GitHash, HeadUuid, JobUuid, OrganizationUuid, ProjectUuid, ReportUuid,
     ResourceName, Slug, TestbedUuid, UserUuid,
@@ -45,9 +45,6 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fold: Option<String>,
 }
-
-/// The name of an adapter; `insight` knows which there are.
-pub type Adapter = String;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NewRunJob {

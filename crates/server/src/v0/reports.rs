@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use kiln_control::Denied;
 use kiln_model::v0::{
-    Branch, DateTime, Head, Metric, Project, Report, ReportMeasure, ReportResult, Testbed,
+    Adapter, Branch, DateTime, Head, Metric, Project, Report, ReportMeasure, ReportResult, Testbed,
     UserSummary, Version,
 };
 use kiln_store::Query;
@@ -83,13 +83,21 @@ pub(super) fn show<Q: Query + ?Sized>(
         project: show_project(&project),
         start_time: DateTime(row.start_time),
         end_time: DateTime(row.end_time),
-        adapter: row.adapter.clone(),
+        adapter: adapter(row),
         results: results(report::metrics(query, row.id)?),
         job: job.as_ref().map(view::job_uuid).transpose()?,
         created: DateTime(row.created),
         status: Some(row.status.clone()),
         error: row.error.clone(),
     })
+}
+
+/// A newer server beside this one may know adapters that this one does not.
+fn adapter(row: &report::Report) -> Adapter {
+    row.adapter
+        .parse::<Adapter>()
+        .unwrap_or_default()
+        .normalized()
 }
 
 fn summary(user: &Account) -> Option<UserSummary> {

@@ -1,13 +1,14 @@
-//! The adapters by name and by code.
+//! The adapters by name and by code; `insight` holds their readers.
 
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 macro_rules! adapters {
     ($($(#[$doc:meta])* $variant:ident = $code:literal, $name:literal;)*) => {
-        /// Which harness wrote a text. Names and codes are those of stock clients.
+        /// Which harness wrote a text. Names and codes are those of stock clients, and ours where they have none.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Adapter {
@@ -40,6 +41,10 @@ adapters! {
     RustGungraun = 24, "rust_gungraun";
     RustGungraunStdout = 25, "rust_gungraun_stdout";
     RustGungraunJson = 26, "rust_gungraun_json";
+    /// Ours.
+    RustDivan = 27, "rust_divan";
+    /// Ours.
+    RustNextest = 28, "rust_nextest";
     Cpp = 30, "cpp";
     CppGoogle = 31, "cpp_google";
     CppCatch2 = 32, "cpp_catch2";
@@ -53,13 +58,21 @@ adapters! {
     JsBenchmark = 71, "js_benchmark";
     JsTime = 72, "js_time";
     JsVitest = 73, "js_vitest";
+    /// Ours.
+    JsTinybench = 74, "js_tinybench";
+    /// Ours.
+    JsNode = 75, "js_node";
     Python = 80, "python";
     PythonAsv = 81, "python_asv";
     PythonPytest = 82, "python_pytest";
+    /// Ours.
+    PythonPyperf = 83, "python_pyperf";
     Ruby = 90, "ruby";
     RubyBenchmark = 91, "ruby_benchmark";
     Shell = 100, "shell";
     ShellHyperfine = 101, "shell_hyperfine";
+    /// Ours.
+    ShellWrk = 102, "shell_wrk";
     Dart = 110, "dart";
     DartBenchmarkHarness = 111, "dart_benchmark_harness";
 }
@@ -116,9 +129,36 @@ impl Serialize for Adapter {
     }
 }
 
+impl<'de> Deserialize<'de> for Adapter {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        name.parse().map_err(D::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_adapter_crosses_the_wire_under_its_name() {
+        for adapter in Adapter::ALL.iter().copied() {
+            let wire = serde_json::to_string(&adapter).unwrap();
+            assert_eq!(wire, format!("{:?}", adapter.name()));
+            assert_eq!(serde_json::from_str::<Adapter>(&wire).unwrap(), adapter);
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_on_the_wire_is_refused_with_the_name() {
+        let error = serde_json::from_str::<Adapter>(r#""fortran""#).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with(r#"there is no adapter "fortran""#),
+            "{error}"
+        );
+    }
 
     #[test]
     fn every_adapter_is_found_by_its_name_and_its_code() {
