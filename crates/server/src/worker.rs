@@ -4,9 +4,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use kiln_control::housekeeping::{self, Housekeeper};
 use kiln_control::tasks::{Objects, SERVER, TaskHandler};
 use kiln_kernel::{OnError, Policy, Status, Time, Worker, WorkerConfig};
 use kiln_model::{Digest, Millis};
+use kiln_registry::{Collected, Cursor, Keep, Registry};
 use kiln_store::{Bell, Error, Ledger, Listener, ObjectKey, Store};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -42,6 +44,10 @@ pub(crate) fn start_kernel(
         reader: store.reader.clone(),
         objects: Arc::new(StoredOutputs {
             objects: store.objects.clone(),
+            handle: handle.clone(),
+        }),
+        housekeeper: Arc::new(RegistryKeeper {
+            store: store.clone(),
             handle,
         }),
         opened: store.ledger.now(),
@@ -50,6 +56,11 @@ pub(crate) fn start_kernel(
         ledger: store.ledger.clone(),
         bell: Mutex::new(store.bells.subscribe(Bell::Kernel)),
     };
+    store
+        .ledger
+        .submit(housekeeping::ensure)
+        .wait()
+        .map_err(|denied| Status::Store(denied.to_string()))?;
     let mut config = WorkerConfig::new(SERVER);
     config.max_batch = BATCH;
     // Servers on one database share the worker; their leases must not look alike.
@@ -111,6 +122,32 @@ impl Objects for StoredOutputs {
             writer.write(body).await?;
             writer.finish().await.map(drop)
         })
+    }
+}
+
+/// The registry lets go of what nobody needs; the kernel's thread waits for it.
+struct RegistryKeeper {
+    store: Store,
+    handle: Handle,
+}
+
+impl fmt::Debug for RegistryKeeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RegistryKeeper").finish_non_exhaustive()
+    }
+}
+
+impl Housekeeper for RegistryKeeper {
+    fn page(&self, from: Option<&str>) -> Result<Option<String>, Error> {
+        let cursor = from.and_then(|text| serde_json::from_str(text).ok());
+        let cursor = cursor.unwrap_or(Cursor::Uploads);
+        let registry = Registry::new(self.store.clone());
+        let page = registry.collect(cursor, Keep::default());
+        let (collected, next) = self.handle.block_on(page)?;
+        if collected != Collected::default() {
+            tracing::info!(?collected, "the registry let go of what nobody needs");
+        }
+        Ok(next.map(|next| serde_json::to_string(&next).expect("a cursor is plain data")))
     }
 }
 
