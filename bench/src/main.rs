@@ -8,6 +8,7 @@ mod fsync;
 mod kernel;
 mod ledger;
 mod machine;
+mod registry;
 mod report;
 mod sample;
 mod slow_fsync;
@@ -54,6 +55,9 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     if arguments.subject.includes(Subject::Kernel) {
         measurements.push(kernel::measure_memory(window, &say)?);
         measurements.push(kernel::measure_sqlite(place.path(), window, &say)?);
+    }
+    if arguments.subject.includes(Subject::Registry) {
+        measurements.extend(registry::measure(place.path(), &say)?);
     }
     Ok(Report {
         machine: Machine {
