@@ -9,6 +9,7 @@ mod fsync;
 mod kernel;
 mod ledger;
 mod machine;
+mod registry;
 mod report;
 mod sample;
 mod slow_fsync;
@@ -58,6 +59,9 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     }
     if arguments.subject.includes(Subject::Adapters) {
         measurements.push(adapters::measure(window, &say)?);
+    }
+    if arguments.subject.includes(Subject::Registry) {
+        measurements.extend(registry::measure(place.path(), &say)?);
     }
     Ok(Report {
         machine: Machine {

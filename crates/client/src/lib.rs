@@ -5,6 +5,7 @@ mod error;
 mod jobs;
 mod operator;
 mod page;
+mod registry;
 mod runners;
 mod runs;
 mod server;

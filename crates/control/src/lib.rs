@@ -3,6 +3,7 @@
 pub mod bench;
 mod denied;
 mod heartbeats;
+pub mod housekeeping;
 pub mod jobs;
 pub mod queues;
 #[cfg(feature = "sabotage")]

@@ -5,7 +5,13 @@
     reason = "doc comments here are help texts for a terminal"
 )]
 
+mod image;
+mod registry;
+
 use std::path::PathBuf;
+
+pub(crate) use image::{Build, Image, Named, Pull, Push, Repository, Tag};
+pub(crate) use registry::{Gc, Quota, Registry};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -49,6 +55,12 @@ pub(crate) enum Command {
     Kernel(Kernel),
     /// Run a recording of a server's kernel again, and name the first thing that comes out differently
     Replay(Replay),
+    /// Make, push, pull and look at images
+    #[command(subcommand)]
+    Image(Image),
+    /// Look after a server's registry of images
+    #[command(subcommand)]
+    Registry(Registry),
     /// Things only the administrator of a server does
     #[command(subcommand)]
     Admin(Admin),

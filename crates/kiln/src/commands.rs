@@ -3,8 +3,10 @@
 mod config;
 mod demo;
 mod exit_codes;
+mod image;
 mod kernel;
 mod replay;
+mod registry;
 mod runner;
 mod server;
 mod target;
@@ -34,6 +36,8 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Runner(Runner::Up(_)) => runner::run(&context),
         Command::Kernel(command) => kernel::run(&context, command),
         Command::Replay(replay) => replay::run(&context, &replay),
+        Command::Image(command) => image::run(&context, &command),
+        Command::Registry(command) => registry::run(&context, &command),
         Command::Admin(Admin::Key(target)) => target::new_admin_key(&context, &target),
         Command::Config(Config::Show(json)) => config::show(&context, json.json),
         Command::ExitCodes(json) => exit_codes::run(&context, json.json),
@@ -81,6 +85,8 @@ fn given(command: &Command) -> Flags {
             DeadLetters::Show(letter) | DeadLetters::Replay(letter),
         )) => target(&letter.target),
         Command::Kernel(Kernel::DeadLetters(DeadLetters::Drain(drain))) => target(&drain.target),
+        Command::Registry(command) => target(command.target()),
+        Command::Image(command) => command.target().map(target).unwrap_or_default(),
         Command::Kernel(Kernel::Frame(_) | Kernel::Key(_))
         | Command::Replay(_)
         | Command::Demo(_)

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use kiln_control::housekeeping::NoHousekeeping;
 use kiln_control::tasks::{Objects, TaskHandler};
 use kiln_kernel::{Handler, MessageView, Preparing, Status, Step, Time};
 use kiln_model::v0::DateTime;
@@ -63,6 +64,7 @@ pub fn replay(file: &Path) -> Result<Report, Unreadable> {
             opened: kernel.now(),
             store: kernel.clone(),
             objects: Arc::new(Nowhere),
+            housekeeper: Arc::new(NoHousekeeping),
         },
         message: Arc::clone(&message),
     };

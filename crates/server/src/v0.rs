@@ -2,6 +2,7 @@
 
 mod jobs;
 mod kernel;
+mod registry;
 mod reports;
 mod run;
 mod runners;
@@ -31,6 +32,16 @@ pub(crate) fn routes() -> Router<Shared> {
         .route(
             "/v0/server/kernel/dead-letters/{worker}/{seq}/replay",
             post(kernel::replay_dead_letter),
+        )
+        .route("/v0/server/registry", get(registry::get_registry_stats))
+        .route("/v0/server/registry/gc", post(registry::collect_registry))
+        .route(
+            "/v0/server/registry/verify",
+            post(registry::verify_registry),
+        )
+        .route(
+            "/v0/server/registry/quotas/{project}",
+            get(registry::get_quota).put(registry::set_quota),
         )
         .route(
             "/v0/runners",

@@ -36,6 +36,10 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "0003_registry",
         script: Script::Portable(include_str!("../migrations/0003_registry.sql")),
     },
+    Migration {
+        name: "0006_registry_lifecycle",
+        script: Script::Portable(include_str!("../migrations/0006_registry_lifecycle.sql")),
+    },
 ];
 
 impl Script {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_control::Heartbeats;
+use kiln_control::housekeeping::NoHousekeeping;
 use kiln_control::tasks::{SERVER, TaskHandler};
 use kiln_kernel::{OnError, Time, Worker, WorkerConfig};
 use kiln_model::Millis;
@@ -46,6 +47,7 @@ impl Server {
         let handler = TaskHandler {
             store: KernelStore::live(store.ledger.clone()),
             objects: Arc::clone(&host.objects) as _,
+            housekeeper: Arc::new(NoHousekeeping),
             opened,
         };
         let mut config = WorkerConfig::new(SERVER);

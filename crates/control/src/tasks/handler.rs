@@ -11,6 +11,7 @@ use kiln_store::{DatabaseErrorKind, Error, ObjectKey, Query, Tx};
 
 use super::Task;
 use crate::bench::{self, Parsed, output_key};
+use crate::housekeeping::{self, Housekeeper};
 use crate::{Denied, jobs, queues, session};
 
 /// Where outputs come to rest. Writing the same bytes under the same key again is harmless.
@@ -24,6 +25,7 @@ pub struct TaskHandler {
     /// What the slow half reads from, and does things outside through: so that a replay can answer for both.
     pub store: KernelStore,
     pub objects: Arc<dyn Objects>,
+    pub housekeeper: Arc<dyn Housekeeper>,
     /// Kernel time at which this server began to listen.
     pub opened: Millis,
 }
@@ -39,6 +41,10 @@ pub enum Prepared {
         parsed: Parsed,
         object_key: ObjectKey,
     },
+    /// A page was looked after.
+    Tidied {
+        next: Option<String>,
+    },
 }
 
 impl Handler<dyn Tx> for TaskHandler {
@@ -49,6 +55,13 @@ impl Handler<dyn Tx> for TaskHandler {
             .map_err(|error| Status::Corrupt(format!("a task cannot be read: {error}")))?;
         match task {
             Task::Process { job, epoch } => self.read_result(job, epoch),
+            Task::Housekeeping { from } => {
+                let next = self.store.outside("look after a page", &from, || {
+                    self.housekeeper.page(from.as_deref())
+                });
+                let next = next.map_err(|error| Status::Store(error.to_string()))?;
+                Ok(Prepared::Tidied { next })
+            }
             task @ (Task::Deadline { .. }
             | Task::QueueIdle { .. }
             | Task::CancelQueue { .. }
@@ -77,7 +90,8 @@ impl Handler<dyn Tx> for TaskHandler {
             Prepared::Nothing(Task::CancelQueue { queue }) => queues::cancel_some(tx, *queue),
             Prepared::Nothing(Task::AbandonActions) => session::abandon_some(tx),
             // The job was deleted, or its result is not in this epoch any more.
-            Prepared::Nothing(Task::Process { .. }) => Ok(()),
+            Prepared::Nothing(Task::Process { .. } | Task::Housekeeping { .. }) => Ok(()),
+            Prepared::Tidied { next } => housekeeping::turn(tx, next.clone()),
         };
         outcome.map_err(status)
     }

@@ -50,7 +50,7 @@ pub(super) struct Run {
 pub(super) struct Outside {
     pub(super) what: String,
     pub(super) asked: serde_json::Value,
-    pub(super) failed: Option<Error>,
+    pub(super) answer: Result<serde_json::Value, Error>,
 }
 
 /// A step that was settled.

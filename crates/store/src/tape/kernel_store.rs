@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use kiln_kernel::{Kv, Status, StepRecord};
 use kiln_model::Millis;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::entry::{Entry, Outside, Run, Told, Transaction};
 use super::played::Played;
@@ -60,13 +61,13 @@ impl KernelStore {
 
     /// Does something outside the database whose outcome the worker depends on. A replay does not do it again, but gives
     /// the outcome that it had.
-    pub fn outside(
+    pub fn outside<T: Serialize + DeserializeOwned>(
         &self,
         what: &str,
         asked: &impl Serialize,
-        act: impl FnOnce() -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        let asked = || serde_json::to_value(asked).expect("what is asked is plain data");
+        act: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let asked = || plain(asked);
         match &self.side {
             Side::Live(_) => act(),
             Side::Recording(_, recorder) => {
@@ -74,18 +75,16 @@ impl KernelStore {
                 recorder.write(Entry::Outside(Outside {
                     what: what.to_owned(),
                     asked: asked(),
-                    failed: outcome.clone().err(),
+                    answer: outcome.as_ref().map(plain).map_err(Clone::clone),
                 }));
                 outcome
             }
-            Side::Playing(player) => match player.outside(what, &asked()) {
-                Some(Outside { failed: None, .. }) => Ok(()),
-                Some(Outside {
-                    failed: Some(error),
-                    ..
-                }) => Err(error),
-                None => Err(Error::Closed),
-            },
+            Side::Playing(player) => {
+                let recorded = player.outside(what, &asked()).ok_or(Error::Closed)?;
+                serde_json::from_value(recorded.answer?).map_err(|error| Error::Corrupt {
+                    what: format!("the recorded answer to {what}: {error}"),
+                })
+            }
         }
     }
 
@@ -201,6 +200,10 @@ where
         Some(error) => Err(status(error)),
         None => answer.unwrap_or_else(|| Err(over())),
     }
+}
+
+fn plain(value: &impl Serialize) -> serde_json::Value {
+    serde_json::to_value(value).expect("what goes in and out is plain data")
 }
 
 fn over() -> Status {
