@@ -5,6 +5,8 @@ mod error;
 mod jobs;
 mod operator;
 mod page;
+mod people;
+mod projects;
 mod runners;
 mod runs;
 mod server;
