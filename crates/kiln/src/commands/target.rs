@@ -7,7 +7,7 @@ use kiln_client::{Client, Error};
 use kiln_store::Store;
 
 use super::Context;
-use super::server::{Plan, runtime};
+use super::server::{Plan, runtime, use_ring};
 use crate::cli::Target;
 use crate::failure::{Exit, Failure};
 
@@ -81,7 +81,7 @@ pub(super) fn new_admin_key(context: &Context<'_>, target: &Target) -> Result<Ex
 }
 
 /// The server that has this data directory open, if one answers.
-fn running(
+pub(super) fn running(
     context: &Context<'_>,
     data: &Path,
     runtime: &tokio::runtime::Runtime,
@@ -101,7 +101,8 @@ fn running(
         .then_some(client))
 }
 
-fn client(host: &str, key: Option<&str>) -> Result<Client, Failure> {
+pub(super) fn client(host: &str, key: Option<&str>) -> Result<Client, Failure> {
+    use_ring();
     Client::new(host, key).map_err(from_client)
 }
 
