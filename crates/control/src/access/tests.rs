@@ -254,6 +254,26 @@ fn deleting_a_project_cancels_its_live_jobs_first() {
 }
 
 #[test]
+fn a_project_on_the_fly_begins_in_the_first_organization_its_owner_led() {
+    let town = Town::new();
+    let Caller::Account(leader) = town.leader.clone() else {
+        unreachable!("the leader is a person");
+    };
+    let (entropy, caller) = (SeededEntropy::new(11), town.leader.clone());
+    let ids = projects::OnTheFly {
+        project: ProjectUuid::mint(Millis(1), &entropy),
+        organization: OrganizationUuid::mint(Millis(1), &entropy),
+    };
+    let made = town.world.write(move |tx| {
+        projects::create_on_the_fly(tx, &"begun".parse().unwrap(), ids, Some(leader.id))
+    });
+    let ours = town
+        .world
+        .write(move |tx| organization(tx, &caller, "ours", Permission::View));
+    assert_eq!(made.organization, ours.uuid);
+}
+
+#[test]
 fn a_refused_change_leaves_no_trace() {
     let town = Town::new();
     let stranger = town.stranger.clone();

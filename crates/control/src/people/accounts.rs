@@ -87,25 +87,15 @@ pub fn update_account(
     Ok(found)
 }
 
-/// The organization a person begins with, made when it is not there any more.
+/// Where a person's projects begin: in the first organization they led, which is made when they lead none any more.
 pub fn home_of(tx: &mut dyn Tx, owner: &Account, uuid: OrganizationUuid) -> Result<i64, Denied> {
-    if let Some(home) = organization::find_by_ref(tx, owner.slug.as_str())?
-        && member::role(tx, home.id, owner.id)?.is_some()
-    {
-        return Ok(home.id);
+    if let Some(home) = member::first_led(tx, owner.id)? {
+        return Ok(home);
     }
-    let suffix = owner.uuid.to_string()[..8].to_owned();
     let slug = NewSlug {
         asked: Some(owner.slug.clone()),
-        suffix,
+        suffix: uuid.to_string()[24..].to_owned(),
     };
-    let again = slug.wanted(&owner.name)?.with_suffix(&slug.suffix);
-    if let Some(again) = again
-        && let Some(home) = organization::find_by_ref(tx, again.as_str())?
-        && member::role(tx, home.id, owner.id)?.is_some()
-    {
-        return Ok(home.id);
-    }
     insert_home(tx, owner, uuid, &slug)
 }
 

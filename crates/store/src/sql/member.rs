@@ -64,6 +64,18 @@ pub fn role<Q: Query + ?Sized>(
     row.map(|row| role_in(&row, 0)).transpose()
 }
 
+/// The organization that an account has led for longest.
+pub fn first_led<Q: Query + ?Sized>(query: &mut Q, account: i64) -> Result<Option<i64>, Error> {
+    let row = query.query_one(
+        "SELECT organization.id FROM organization_member \
+         JOIN organization ON organization.id = organization_member.organization_id \
+         WHERE organization_member.account_id = ?1 AND organization_member.role = 'leader' \
+         AND organization.deleted IS NULL ORDER BY organization_member.created, organization.id LIMIT 1",
+        params![account],
+    )?;
+    row.map(|row| row.get(0)).transpose()
+}
+
 /// By the UUID or slug of the person.
 pub fn find<Q: Query + ?Sized>(
     query: &mut Q,
