@@ -6,6 +6,8 @@ mod jobs;
 mod operator;
 mod page;
 mod registry;
+mod people;
+mod projects;
 mod runners;
 mod runs;
 mod server;

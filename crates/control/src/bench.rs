@@ -7,4 +7,4 @@ mod submit;
 pub(crate) use process::output_key;
 pub use process::{Parsed, keep, parse};
 pub use settings::{BenchSettings, RunSettings};
-pub use submit::{ResolveImage, Submission, Submitted, create_project, submit_run};
+pub use submit::{ResolveImage, Submission, Submitted, submit_run};

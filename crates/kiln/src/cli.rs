@@ -7,6 +7,7 @@
 
 mod image;
 mod registry;
+pub(crate) mod directory;
 
 use std::path::PathBuf;
 
@@ -47,9 +48,24 @@ pub(crate) enum Command {
     Server(Server),
     /// Run the server with a local runner beside it, in one process
     Up(Up),
-    /// Execute jobs for a server
+    /// Execute jobs for a server, and register those that do
     #[command(subcommand)]
     Runner(Runner),
+    /// Hardware shapes that jobs ask for
+    #[command(subcommand)]
+    Spec(directory::Spec),
+    /// Organizations and who belongs to them
+    #[command(subcommand)]
+    Org(directory::Org),
+    /// Projects and their keys
+    #[command(subcommand)]
+    Project(directory::Project),
+    /// Keys of people
+    #[command(subcommand)]
+    Key(directory::Keys),
+    /// Servers and keys, remembered by name
+    #[command(subcommand)]
+    Profile(directory::Profile),
     /// Look into the durable kernel: inboxes, dead letters, frames
     #[command(subcommand)]
     Kernel(Kernel),
@@ -126,6 +142,8 @@ pub(crate) struct Up {
 pub(crate) enum Runner {
     /// Connect to a server and execute its jobs until told to stop
     Up(RunnerUp),
+    #[command(flatten)]
+    Fleet(directory::Fleet),
 }
 
 #[derive(Debug, Args)]

@@ -1,14 +1,22 @@
 //! One file per command.
 
 mod config;
+mod connection;
 mod demo;
 mod exit_codes;
+mod fleet;
 mod image;
 mod kernel;
-mod replay;
+mod key;
+mod org;
+mod profile;
+mod project;
 mod registry;
+mod replay;
 mod runner;
 mod server;
+mod spec;
+mod table;
 mod target;
 mod up;
 
@@ -34,6 +42,12 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Server(_) => server::run(&context),
         Command::Up(_) => up::run(&context),
         Command::Runner(Runner::Up(_)) => runner::run(&context),
+        Command::Runner(Runner::Fleet(command)) => fleet::run(&context, command),
+        Command::Spec(command) => spec::run(&context, command),
+        Command::Org(command) => org::run(&context, command),
+        Command::Project(command) => project::run(&context, command),
+        Command::Key(command) => key::run(&context, command),
+        Command::Profile(command) => profile::run(&context, command),
         Command::Kernel(command) => kernel::run(&context, command),
         Command::Replay(replay) => replay::run(&context, &replay),
         Command::Image(command) => image::run(&context, &command),
@@ -46,6 +60,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
 
 /// The settings given as flags of the command.
 fn given(command: &Command) -> Flags {
+    use crate::cli::directory::{Access, Profile};
     use crate::cli::{DeadLetters, Kernel, Server, Target};
     let server = |server: &Server| -> Flags {
         vec![
@@ -66,7 +81,23 @@ fn given(command: &Command) -> Flags {
             ("database", target.database.clone()),
         ]
     };
+    let access = |access: &Access| -> Flags {
+        vec![
+            ("host", access.host.clone()),
+            ("key", access.key.clone()),
+            ("profile", access.profile.clone()),
+            ("data", access.data.clone()),
+        ]
+    };
     match command {
+        Command::Runner(Runner::Fleet(command)) => access(command.access()),
+        Command::Spec(command) => access(command.access()),
+        Command::Org(command) => access(command.access()),
+        Command::Project(command) => access(command.access()),
+        Command::Key(command) => access(command.access()),
+        Command::Profile(Profile::Add(add)) => {
+            vec![("host", add.host.clone()), ("key", add.key.clone())]
+        }
         Command::Server(flags) => server(flags),
         Command::Up(up) => {
             let mut flags = server(&up.server);
@@ -90,6 +121,7 @@ fn given(command: &Command) -> Flags {
         Command::Kernel(Kernel::Frame(_) | Kernel::Key(_))
         | Command::Replay(_)
         | Command::Demo(_)
+        | Command::Profile(_)
         | Command::Config(_)
         | Command::ExitCodes(_) => Vec::new(),
     }

@@ -190,11 +190,14 @@ fn routes(app: &Shared) -> Router {
         clock: Arc::clone(&app.clock),
         entropy: Arc::clone(&app.entropy),
     };
-    Router::new()
+    let doors = Router::new()
         .merge(v0::routes())
         .merge(v2::routes())
+        .with_state(Arc::clone(app));
+    // Around the doors and not on each of them: only from there can be seen which methods a path has.
+    Router::new()
+        .fallback_service(doors)
         .layer(middleware::from_fn_with_state(ids, layers::stamp))
-        .with_state(Arc::clone(app))
 }
 
 async fn serve(listener: TcpListener, routes: Router, stop: CancellationToken) {

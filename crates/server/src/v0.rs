@@ -1,13 +1,24 @@
 //! The bench door.
 
+mod directory;
 mod jobs;
 mod kernel;
 mod registry;
+mod listing;
+mod members;
+mod organizations;
+mod project_keys;
+mod projects;
 mod reports;
 mod run;
 mod runners;
 mod server;
 mod specs;
+mod user_keys;
+mod users;
+
+#[cfg(test)]
+mod tests;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -17,6 +28,7 @@ use crate::channel;
 
 pub(crate) fn routes() -> Router<Shared> {
     Router::new()
+        .merge(directory::routes())
         .route("/healthz", get(server::healthz))
         .route("/v0/server/version", get(server::version))
         .route("/v0/server/keys", post(kernel::create_admin_key))
@@ -43,19 +55,7 @@ pub(crate) fn routes() -> Router<Shared> {
             "/v0/server/registry/quotas/{project}",
             get(registry::get_quota).put(registry::set_quota),
         )
-        .route(
-            "/v0/runners",
-            get(runners::list_runners).post(runners::create_runner),
-        )
-        .route("/v0/runners/{runner}", get(runners::get_runner))
-        .route("/v0/runners/{runner}/key", post(runners::rotate_key))
-        .route(
-            "/v0/runners/{runner}/specs",
-            get(runners::list_specs).post(runners::add_spec),
-        )
         .route("/v0/runners/{runner}/channel", get(channel::open_channel))
-        .route("/v0/specs", get(specs::list_specs).post(specs::create_spec))
-        .route("/v0/specs/{spec}", get(specs::get_spec))
         .route("/v0/run", post(run::submit_run))
         .route("/v0/projects/{project}/jobs", get(jobs::list_jobs))
         .route("/v0/projects/{project}/jobs/{job}", get(jobs::get_job))

@@ -185,6 +185,9 @@ fn status(denied: Denied) -> Status {
         | Denied::RetriesSpent(_)
         | Denied::Invalid(_)
         | Denied::Taken(_)
+        | Denied::Conflict(_)
+        | Denied::Unauthorized
+        | Denied::Forbidden
         | Denied::Store(_) => Status::Error(denied.to_string()),
     }
 }

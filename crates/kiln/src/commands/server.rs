@@ -155,11 +155,15 @@ pub(super) async fn until_told(server: &Server, stop: &mut StopSignals) -> Resul
 }
 
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    // Whoever speaks TLS in this process does so with ring; a second call finds it installed.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    use_ring();
     Ok(tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?)
+}
+
+/// Whoever speaks TLS in this process does so with ring; a second call finds it installed.
+pub(super) fn use_ring() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
 fn explain(plan: &Plan, error: &StartError) -> Failure {

@@ -7,7 +7,7 @@ use kiln_client::{Client, Error};
 use kiln_store::Store;
 
 use super::Context;
-use super::server::{Plan, runtime};
+use super::server::{Plan, runtime, use_ring};
 use crate::cli::Target;
 use crate::failure::{Exit, Failure};
 
@@ -99,7 +99,7 @@ pub(super) fn whereabouts(context: &Context<'_>) -> Result<(String, Option<Strin
 }
 
 /// The server that has this data directory open, if one answers.
-fn running(
+pub(super) fn running(
     context: &Context<'_>,
     data: &Path,
     runtime: &tokio::runtime::Runtime,
@@ -119,7 +119,8 @@ fn running(
         .then_some(client))
 }
 
-fn client(host: &str, key: Option<&str>) -> Result<Client, Failure> {
+pub(super) fn client(host: &str, key: Option<&str>) -> Result<Client, Failure> {
+    use_ring();
     Client::new(host, key).map_err(from_client)
 }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Adapter, DateTime, Spec};
+use super::{Adapter, DateTime, Project, Spec};
 use crate::{
-    BranchName, BranchUuid, GitHash, HeadUuid, JobUuid, OrganizationUuid, ProjectUuid, ReportUuid,
-    ResourceName, Slug, TestbedUuid, UserUuid,
+    BranchName, BranchUuid, GitHash, HeadUuid, JobUuid, ProjectUuid, ReportUuid, ResourceName,
+    Slug, TestbedUuid, UserUuid,
 };
 
 /// `POST /v0/run`.
@@ -119,19 +119,6 @@ pub struct UserSummary {
     pub uuid: UserUuid,
     pub name: ResourceName,
     pub slug: Slug,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Project {
-    pub uuid: ProjectUuid,
-    pub organization: OrganizationUuid,
-    pub name: ResourceName,
-    pub slug: Slug,
-    pub url: Option<String>,
-    pub visibility: String,
-    pub created: DateTime,
-    pub modified: DateTime,
-    pub claimed: Option<DateTime>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use kiln_model::{Digest, OrganizationUuid, ProjectUuid};
-use kiln_store::sql::project;
+use kiln_store::sql::{organization, project};
 use kiln_store::testing::{ManualClock, SeededEntropy, postgres_database};
 use kiln_store::{Store, StoreConfig};
 use serde_json::{Value, json};
@@ -250,7 +250,7 @@ async fn insert_project(store: &Store, entropy: &SeededEntropy, slug: &'static s
         OrganizationUuid::mint(store.ledger.wall(), entropy),
     );
     let inserted = store.ledger.submit(move |tx| {
-        let organization = project::insert_organization(
+        let organization = organization::insert(
             tx,
             organization,
             &slug.parse().unwrap(),

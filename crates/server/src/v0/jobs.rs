@@ -2,16 +2,16 @@
 
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
-use kiln_control::{Denied, jobs};
+use kiln_control::{Denied, access, jobs};
 use kiln_model::JobUuid;
-use kiln_model::v0::{DateTime, Job, JobEvent, JobOutput};
-use kiln_store::sql::{job, job_event, job_output, project, runner, spec};
+use kiln_model::v0::{DateTime, Job, JobEvent, JobOutput, Permission};
+use kiln_store::sql::{job, job_event, job_output, runner, spec};
 use kiln_store::{ObjectKey, Query, Tx};
 use serde::Deserialize;
 
 use crate::app::{App, Shared};
 use crate::error::{ApiError, ApiResult};
-use crate::identity::User;
+use crate::identity::Caller;
 use crate::view;
 
 #[derive(Debug, Deserialize)]
@@ -29,15 +29,14 @@ const fn default_per_page() -> u8 {
 
 pub(super) async fn list_jobs(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project_ref): Path<String>,
     UrlQuery(paging): UrlQuery<Paging>,
 ) -> ApiResult<Json<Vec<Job>>> {
     let limit = i64::from(paging.per_page);
     let offset = limit * i64::from(paging.page.saturating_sub(1));
     let read = move |query: &mut dyn Query| {
-        let project =
-            project::find_by_ref(query, &project_ref)?.ok_or(Denied::NotFound("project"))?;
+        let project = access::project(query, &caller, &project_ref, Permission::View)?;
         let found = job::of_project(query, project.id, limit, offset)?;
         found
             .iter()
@@ -49,15 +48,16 @@ pub(super) async fn list_jobs(
 
 pub(super) async fn get_job(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
 ) -> ApiResult<Json<Job>> {
     let read = move |query: &mut dyn Query| {
-        let found = find(query, &project_ref, uuid)?;
+        let found = find(query, &caller, &project_ref, uuid, Permission::View)?;
         let output = job_output::find(query, found.id, found.life.epoch)?;
         Ok::<_, Denied>((
             show(query, &found)?,
-            found.life.status.is_ended().then_some(output).flatten(),
+            // What a program wrote is for those who can be named.
+            output.filter(|_| found.life.status.is_ended() && !caller.is_anonymous()),
         ))
     };
     let (mut shown, output) = app.store.reader.read(read).await?;
@@ -69,12 +69,12 @@ pub(super) async fn get_job(
 
 pub(super) async fn cancel_job(
     State(app): State<Shared>,
-    User(account): User,
+    Caller(caller): Caller,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
 ) -> ApiResult<Json<Job>> {
-    let actor = format!("user:{}", account.uuid);
+    let actor = caller.actor();
     let cancel = move |tx: &mut dyn Tx| {
-        let found = find(tx, &project_ref, uuid)?;
+        let found = find(tx, &caller, &project_ref, uuid, Permission::Edit)?;
         jobs::cancel(tx, found.id, &actor)?;
         let now = job::find(tx, found.id)?.ok_or(Denied::NotFound("job"))?;
         show(tx, &now)
@@ -96,12 +96,12 @@ const MAX_EVENTS: i64 = 1_000;
 
 pub(super) async fn list_events(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
     UrlQuery(after): UrlQuery<After>,
 ) -> ApiResult<Json<Vec<JobEvent>>> {
     let read = move |query: &mut dyn Query| {
-        let found = find(query, &project_ref, uuid)?;
+        let found = find(query, &caller, &project_ref, uuid, Permission::View)?;
         let events = job_event::after(query, found.id, after.after, MAX_EVENTS)?;
         Ok::<_, Denied>(events.into_iter().map(event).collect::<Vec<_>>())
     };
@@ -123,10 +123,12 @@ fn event(row: job_event::JobEvent) -> JobEvent {
 
 fn find<Q: Query + ?Sized>(
     query: &mut Q,
+    caller: &access::Caller,
     project_ref: &str,
     uuid: JobUuid,
+    permission: Permission,
 ) -> Result<job::Job, Denied> {
-    let project = project::find_by_ref(query, project_ref)?.ok_or(Denied::NotFound("project"))?;
+    let project = access::project(query, caller, project_ref, permission)?;
     job::find_public(query, &uuid.to_string())?
         .filter(|job| job.ask.project == Some(project.id))
         .ok_or(Denied::NotFound("job"))
