@@ -5,9 +5,9 @@
     reason = "doc comments here are help texts for a terminal"
 )]
 
+pub(crate) mod directory;
 mod image;
 mod registry;
-pub(crate) mod directory;
 
 use std::path::PathBuf;
 

@@ -22,8 +22,8 @@ pub use people::{
 };
 pub use project::{NewProject, Project, UpdateProject, Visibility};
 pub use run::{
-    Branch, Head, Metric, NewRun, NewRunJob, Report, ReportMeasure, ReportResult,
-    Settings, Testbed, UserSummary, Version,
+    Branch, Head, Metric, NewRun, NewRunJob, Report, ReportMeasure, ReportResult, Settings,
+    Testbed, UserSummary, Version,
 };
 pub use server::{AuditEntry, ConsoleConfig, JobCounts, ServerConfig, ServerStats, ServerVersion};
 pub use spec::{

@@ -3,12 +3,12 @@
 mod directory;
 mod jobs;
 mod kernel;
-mod registry;
 mod listing;
 mod members;
 mod organizations;
 mod project_keys;
 mod projects;
+mod registry;
 mod reports;
 mod run;
 mod runners;

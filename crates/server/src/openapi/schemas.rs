@@ -97,6 +97,23 @@ schemas! {
         is("worker", Integer), is("seq", Integer), is("failure", Integer), is("attempts", Integer), is("frame", Text),
     ];
     "Replayed": [is("worker", Integer), is("seq", Integer)];
+    "RegistryStats": [
+        is("repositories", Integer), is("manifests", Integer), is("tags", Integer), is("blobs", Integer),
+        is("blob_bytes", Integer), is("held_bytes", Integer), is("spare_blobs", Integer), is("uploads", Integer),
+        is("upload_bytes", Integer),
+    ];
+    "CollectRequest": [may("older_than", Integer), may("untagged", Boolean), may("from", Text)];
+    "Collected": [
+        is("uploads", Integer), is("manifests", Integer), is("holdings", Integer), is("objects", Integer),
+        is("bytes", Integer), may("next", Text),
+    ];
+    "VerifyRequest": [may("from", Text)];
+    "Verified": [
+        is("manifests", Integer), is("blobs", Integer), is("bytes", Integer), is("damaged", Many("Damaged")),
+        may("next", Text),
+    ];
+    "Damaged": [is("digest", Text), is("what", Text)];
+    "Quota": [may("bytes", Integer), or_null("quota", Integer)];
     "User": [
         is("uuid", Uuid), is("name", Text), is("slug", Text), is("email", Text), is("admin", Boolean),
         is("locked", Boolean), is("created", Time),

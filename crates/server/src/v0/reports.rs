@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::{Path, State};
 use kiln_control::{Denied, access};
 use kiln_model::v0::{
-    Adapter, Branch, DateTime, Head, Metric, Permission, Report, ReportMeasure, ReportResult, Testbed,
-    Version,
+    Adapter, Branch, DateTime, Head, Metric, Permission, Report, ReportMeasure, ReportResult,
+    Testbed, Version,
 };
 use kiln_store::Query;
 use kiln_store::sql::report::ReportMetric;

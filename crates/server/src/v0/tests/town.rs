@@ -44,6 +44,7 @@ impl Town {
             listen: "127.0.0.1:0".parse().unwrap(),
             public_url: None,
             trusted_proxies: Vec::new(),
+            record: None,
             store: StoreConfig {
                 objects: "memory:".to_owned(),
                 ..StoreConfig::new(database, clock.clone(), entropy.clone())
