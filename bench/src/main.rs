@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod adapters;
 mod arguments;
 mod aside;
 mod commits;
@@ -9,6 +10,7 @@ mod kernel;
 mod ledger;
 mod machine;
 mod numbers;
+mod registry;
 mod report;
 mod sample;
 mod slow_fsync;
@@ -62,6 +64,12 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     }
     if arguments.subject.includes(Subject::Numbers) {
         measurements.push(numbers::measure(place.path(), &say)?);
+    }
+    if arguments.subject.includes(Subject::Adapters) {
+        measurements.push(adapters::measure(window, &say)?);
+    }
+    if arguments.subject.includes(Subject::Registry) {
+        measurements.extend(registry::measure(place.path(), &say)?);
     }
     Ok(Report {
         machine: Machine {

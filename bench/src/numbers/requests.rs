@@ -5,7 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 
-use kiln_control::{Denied, bench};
+use kiln_control::Denied;
+use kiln_control::projects::{self, OnTheFly};
 use kiln_model::{OrganizationUuid, ProjectUuid};
 use kiln_server::{Server, ServerConfig};
 use kiln_store::{Store, StoreConfig, SystemClock, SystemEntropy, Tx};
@@ -32,6 +33,7 @@ impl Running {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             public_url: None,
             trusted_proxies: Vec::new(),
+            record: None,
             store: config,
         };
         let server = runtime
@@ -89,11 +91,13 @@ impl Running {
 fn create_project(config: &StoreConfig) -> Result<(), Failure> {
     let store = Store::open(config)?;
     let wall = config.clock.wall();
-    let project = ProjectUuid::mint(wall, &*config.entropy);
-    let organization = OrganizationUuid::mint(wall, &*config.entropy);
+    let ids = OnTheFly {
+        project: ProjectUuid::mint(wall, &*config.entropy),
+        organization: OrganizationUuid::mint(wall, &*config.entropy),
+    };
     let create = move |tx: &mut dyn Tx| {
         let slug = "bench".parse().expect("a valid slug");
-        bench::create_project(tx, &slug, project, organization).map(drop)
+        projects::create_on_the_fly(tx, &slug, ids, None).map(drop)
     };
     let created = store.ledger.submit(create).wait();
     store.close();

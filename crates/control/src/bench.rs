@@ -2,6 +2,7 @@
 
 mod branches;
 mod compare;
+mod forget;
 mod history;
 mod ids;
 mod judges;
@@ -18,6 +19,7 @@ mod thresholds;
 
 pub use branches::{begin, create_branch, start_branch};
 pub use compare::{Compared, ComparedLine, compare_reports};
+pub(crate) use forget::forget;
 pub use ids::Ids;
 pub use models::{check_model, given};
 pub use perf::{Line, PerfQuery, Point, perf_lines};
@@ -27,5 +29,5 @@ pub use process::{Parsed, keep, parse};
 pub use record::record;
 pub use report::{NewResults, submit_report};
 pub use settings::{BenchSettings, RunSettings};
-pub use submit::{ResolveImage, Submission, Submitted, create_project, submit_run};
+pub use submit::{ResolveImage, Submission, Submitted, submit_run};
 pub use thresholds::{apply_thresholds, create_threshold, update_threshold};

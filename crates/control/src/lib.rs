@@ -1,16 +1,24 @@
 #![doc = include_str!("../README.md")]
 
+pub mod access;
+mod audit;
 pub mod bench;
 mod denied;
+pub mod fleet;
 mod heartbeats;
+pub mod housekeeping;
 pub mod jobs;
+pub mod people;
+pub mod projects;
 pub mod queues;
 #[cfg(feature = "sabotage")]
 pub mod sabotage;
 pub mod session;
+mod slugs;
 pub mod tasks;
 #[cfg(test)]
 mod testing;
 
 pub use denied::Denied;
 pub use heartbeats::{Heartbeats, Truth};
+pub use slugs::NewSlug;

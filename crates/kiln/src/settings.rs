@@ -71,6 +71,12 @@ pub(crate) const KNOWN: &[Known] = &[
         "comma-separated addresses whose X-Forwarded-For counts",
     ),
     known(
+        "record",
+        "KILN_RECORD",
+        None,
+        "directory into which the kernel's worker is recorded, for kiln replay",
+    ),
+    known(
         "log",
         "KILN_LOG",
         Some("info"),
@@ -89,6 +95,12 @@ pub(crate) const KNOWN: &[Known] = &[
         what: "key to talk to the server with",
         secret: true,
     },
+    known(
+        "profile",
+        "KILN_PROFILE",
+        None,
+        "profile that names the server and the key; default: the one `kiln profile use` chose",
+    ),
     known("runner", "KILN_RUNNER", None, "UUID or slug of this runner"),
     known(
         "runner-data",
@@ -178,6 +190,13 @@ impl Settings {
             "{key} is not a setting"
         );
         self.values.get(key).map(|setting| setting.value.as_str())
+    }
+
+    /// Where things are kept that belong beside the configuration file.
+    pub(crate) fn directory() -> PathBuf {
+        let mut place = usual_place(&|name| env::var(name).ok());
+        place.pop();
+        place
     }
 
     pub(crate) fn find(&self, key: &str) -> Option<&Setting> {

@@ -1,14 +1,20 @@
 //! Wire types of the bench door. Field names and optional fields are those of stock clients.
 
+mod adapter;
 mod channel;
 mod datetime;
 mod insight;
 mod job;
+mod key;
 mod patched;
+mod people;
 mod perf;
+mod project;
 mod run;
+mod server;
 mod spec;
 
+pub use adapter::{Adapter, UnknownAdapter};
 pub use channel::{RunnerMessage, RunnerMetadata, ServerMessage};
 pub use datetime::DateTime;
 pub use insight::{
@@ -17,18 +23,26 @@ pub use insight::{
     Threshold, ThresholdSummary, ThresholdUpdate,
 };
 pub use job::{ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, JobOutput};
+pub use key::{CreatedProjectKey, CreatedUserKey, NewKey, ProjectKey, UpdateKey, UserKey};
 pub use patched::Patched;
+pub use people::{
+    Allowed, Invited, Member, NewMember, NewOrganization, NewUser, Organization, Permission, Plan,
+    PlanLevel, Role, UpdateMember, UpdateOrganization, UpdatePlan, UpdateUser, User,
+};
 pub use perf::{
     ChangePoint, CompareLine, CompareReport, NewPlot, OneMetric, Perf, PerfLine, PerfMetric, Plot,
     PlotPatch,
 };
+pub use project::{NewProject, Project, UpdateProject, Visibility};
 pub use run::{
-    Adapter, AlertCounts, Branch, Head, HeadStart, Metric, NewReport, NewRun, NewRunJob, Project,
-    Report, ReportCounts, ReportMeasure, ReportResult, ResultCounts, RunThresholds, Settings,
-    StartPoint, Testbed, UserSummary, Version,
+    AlertCounts, Branch, Head, HeadStart, Metric, NewReport, NewRun, NewRunJob, Report,
+    ReportCounts, ReportMeasure, ReportResult, ResultCounts, RunThresholds, Settings, StartPoint,
+    Testbed, UserSummary, Version,
 };
+pub use server::{AuditEntry, ConsoleConfig, JobCounts, ServerConfig, ServerStats, ServerVersion};
 pub use spec::{
-    Architecture, NewRunner, NewSpec, OperatingSystem, Runner, RunnerKey, Spec, SpecRef,
+    Architecture, NewRunner, NewSpec, OperatingSystem, Runner, RunnerKey, RunnerToken, Spec,
+    SpecRef, UpdateRunner, UpdateSpec,
 };
 
 use serde::{Deserialize, Serialize};
@@ -40,10 +54,4 @@ pub struct ErrorBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
     pub message: String,
-}
-
-/// `GET /v0/server/version`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerVersion {
-    pub version: String,
 }

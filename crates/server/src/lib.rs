@@ -1,13 +1,16 @@
 #![doc = include_str!("../README.md")]
 
 mod app;
+mod body;
 mod channel;
 mod error;
 mod first_start;
 mod identity;
 mod key;
 mod layers;
+mod openapi;
 pub mod operator;
+pub mod recording;
 mod server;
 mod source_address;
 mod token;

@@ -37,8 +37,16 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         script: Script::Portable(include_str!("../migrations/0003_registry.sql")),
     },
     Migration {
-        name: "0007_insight",
-        script: Script::Portable(include_str!("../migrations/0007_insight.sql")),
+        name: "0004_identity",
+        script: Script::Portable(include_str!("../migrations/0004_identity.sql")),
+    },
+    Migration {
+        name: "0005_registry_lifecycle",
+        script: Script::Portable(include_str!("../migrations/0005_registry_lifecycle.sql")),
+    },
+    Migration {
+        name: "0006_insight",
+        script: Script::Portable(include_str!("../migrations/0006_insight.sql")),
     },
 ];
 

@@ -2,7 +2,9 @@
 //! they decide nothing.
 
 pub mod account;
+pub mod account_key;
 pub mod alert;
+pub mod audit;
 pub mod benchmark;
 pub mod branch;
 pub mod dimension;
@@ -12,10 +14,14 @@ pub mod job;
 pub mod job_event;
 pub mod job_output;
 pub mod lane;
+pub mod listing;
 pub mod measure;
+pub mod member;
 pub mod metric;
+pub mod organization;
 pub mod plot;
 pub mod project;
+pub mod project_key;
 pub mod queue;
 pub mod registry;
 pub mod report;
@@ -23,13 +29,14 @@ pub mod runner;
 pub mod series;
 pub mod setting;
 pub mod spec;
+pub mod stats;
 pub mod testbed;
 pub mod threshold;
 pub mod threshold_model;
 
 use std::str::FromStr;
 
-use crate::{Error, Row};
+use crate::{Error, Query, Row, Value};
 
 /// What an `INSERT … RETURNING id` answered.
 fn inserted_id(row: Option<Row>) -> Result<i64, Error> {
@@ -57,15 +64,24 @@ fn parse_optional<T: FromStr>(row: &Row, index: usize) -> Result<Option<T>, Erro
     }
 }
 
-/// A pattern of `LIKE … ESCAPE '!'` for texts that hold `part`.
-fn like(part: &str) -> String {
-    let mut pattern = String::from("%");
-    for c in part.chars() {
-        if matches!(c, '%' | '_' | '!') {
-            pattern.push('!');
-        }
-        pattern.push(c);
-    }
-    pattern.push('%');
-    pattern
+/// What a `SELECT COUNT(*)` answered.
+fn count<Q: Query + ?Sized>(query: &mut Q, sql: &str, params: &[Value]) -> Result<i64, Error> {
+    query
+        .query_one(sql, params)?
+        .map_or(Ok(0), |row| row.get(0))
+}
+
+/// The value whose name is stored.
+fn one_of<T: Copy>(
+    all: &[T],
+    name: fn(&T) -> &'static str,
+    stored: &str,
+    what: &str,
+) -> Result<T, Error> {
+    all.iter()
+        .find(|value| name(value) == stored)
+        .copied()
+        .ok_or_else(|| Error::Corrupt {
+            what: format!("{what} {stored:?}"),
+        })
 }

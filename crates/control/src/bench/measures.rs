@@ -1,6 +1,6 @@
 //! Measures as they appear in results: known ones have a name, units and a direction.
 
-use kiln_insight::threshold::Direction;
+use kiln_insight::describe;
 use kiln_model::{Entropy, MeasureUuid, Slug};
 use kiln_store::Tx;
 use kiln_store::sql::dimension;
@@ -8,69 +8,15 @@ use kiln_store::sql::measure::{self, Measure, NewMeasure};
 
 use crate::Denied;
 
-struct Known {
-    slug: &'static str,
-    name: &'static str,
-    units: &'static str,
-    direction: Direction,
-}
-
-/// The measures that stock clients know by these names.
-const KNOWN: [Known; 6] = [
-    known(
-        "latency",
-        "Latency",
-        "nanoseconds (ns)",
-        Direction::SmallerIsBetter,
-    ),
-    known(
-        "throughput",
-        "Throughput",
-        "operations / second (ops/s)",
-        Direction::LargerIsBetter,
-    ),
-    known(
-        "build-time",
-        "Build Time",
-        "seconds (s)",
-        Direction::SmallerIsBetter,
-    ),
-    known(
-        "file-size",
-        "File Size",
-        "bytes (B)",
-        Direction::SmallerIsBetter,
-    ),
-    known(
-        "instructions",
-        "Instructions",
-        "instructions",
-        Direction::SmallerIsBetter,
-    ),
-    known(
-        "estimated-cycles",
-        "Estimated Cycles",
-        "estimated cycles",
-        Direction::SmallerIsBetter,
-    ),
+/// The measures that stock clients show by other names than results do, by their slugs.
+const TITLES: [(&str, &str); 6] = [
+    ("latency", "Latency"),
+    ("throughput", "Throughput"),
+    ("build-time", "Build Time"),
+    ("file-size", "File Size"),
+    ("instructions", "Instructions"),
+    ("estimated-cycles", "Estimated Cycles"),
 ];
-
-/// What a measure that nobody described is counted in.
-const UNKNOWN_UNITS: &str = "units";
-
-const fn known(
-    slug: &'static str,
-    name: &'static str,
-    units: &'static str,
-    direction: Direction,
-) -> Known {
-    Known {
-        slug,
-        name,
-        units,
-        direction,
-    }
-}
 
 /// The measure that results call by this name: found by its slug or name, or made.
 pub(super) fn ensure(
@@ -83,15 +29,16 @@ pub(super) fn ensure(
         return Ok(found);
     }
     let slug = Slug::suggest(name);
-    let known = slug
-        .as_ref()
-        .and_then(|slug| KNOWN.iter().find(|known| known.slug == slug.as_str()));
+    let known = slug.as_ref().map_or(name, Slug::as_str);
+    let title = TITLES.iter().find(|(slug, _)| *slug == known);
+    // A unit in a name is read as it is written; a known measure is known in every spelling.
+    let info = describe(title.map_or(name, |(slug, _)| slug));
     let new = NewMeasure {
         uuid: MeasureUuid::mint(tx.wall(), ids),
-        name: known.map_or(name, |known| known.name).to_owned(),
-        slug: known.and(slug),
-        units: known.map_or(UNKNOWN_UNITS, |known| known.units).to_owned(),
-        direction: known.map(|known| known.direction.to_string()),
+        name: title.map_or(name, |(_, title)| title).to_owned(),
+        slug: title.and(slug),
+        units: info.units.into_owned(),
+        direction: info.direction.map(|direction| direction.to_string()),
     };
     measure::insert(tx, project, &new)?;
     dimension::find_by_name::<Measure, _>(tx, project, &new.name)?

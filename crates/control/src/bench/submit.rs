@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use kiln_model::v0::{JobConfig, NewRun, NewRunJob};
 use kiln_model::{
-    Digest, JobUuid, Kind, OrganizationUuid, Priority, ProjectUuid, ReportUuid, ResourceName,
-    Retry, Slug, TestbedUuid, Timeouts,
+    Digest, JobUuid, Kind, OrganizationUuid, Priority, ProjectUuid, ReportUuid, Retry, Slug,
+    TestbedUuid, Timeouts,
 };
 use kiln_store::Tx;
 use kiln_store::sql::branch::NewBranch;
@@ -15,6 +15,7 @@ use kiln_store::sql::report::{self, Report};
 use kiln_store::sql::{branch, project, spec, testbed};
 
 use super::{BenchSettings, Ids, RunSettings, apply_thresholds, start_branch};
+use crate::projects::{self, OnTheFly};
 use crate::{Denied, jobs};
 
 /// A checked request, with the ids it will have: minted outside, so that the transaction can run again.
@@ -213,30 +214,12 @@ fn find_or_create_project(
     if reference.parse::<ProjectUuid>().is_ok() {
         return Err(Denied::NotFound("project"));
     }
-    create_project(tx, &slug, submission.project, submission.organization)
-}
-
-/// A project on the fly, in the server's own organization.
-pub fn create_project(
-    tx: &mut dyn Tx,
-    slug: &Slug,
-    uuid: ProjectUuid,
-    organization: OrganizationUuid,
-) -> Result<Project, Denied> {
-    let home: Slug = HOME.parse().expect("a valid slug");
-    let organization_id = if let Some(id) = project::find_organization(tx, &home)? {
-        id
-    } else {
-        let name = HOME.parse().expect("a valid name");
-        project::insert_organization(tx, organization, &name, &home)?
+    let ids = OnTheFly {
+        project: submission.project,
+        organization: submission.organization,
     };
-    let name: ResourceName = slug.as_str().parse().expect("a slug is a valid name");
-    project::insert(tx, uuid, organization_id, &name, slug)?;
-    project::find_by_ref(tx, slug.as_str())?.ok_or(Denied::NotFound("project"))
+    projects::create_on_the_fly(tx, &slug, ids, submission.account)
 }
-
-/// The organization of projects that were created on the fly.
-const HOME: &str = "local";
 
 fn project_of_image(image: &str) -> Option<&str> {
     let name = image.split(['@', ':']).next()?;

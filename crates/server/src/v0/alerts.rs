@@ -2,18 +2,19 @@
 
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
-use kiln_control::Denied;
-use kiln_model::v0::{Alert, AlertPatch};
+use kiln_control::{Denied, access};
+use kiln_model::v0::{Alert, AlertPatch, Permission};
 use kiln_store::sql::alert;
 use kiln_store::{Query, Tx};
 use serde::Deserialize;
 
-use super::dimensions::project_of;
-use super::paging::{Listed, Paging};
+use super::listing::Listed;
+use super::paging::{Paging, listed};
 use super::show::Show;
 use crate::app::Shared;
+use crate::body::Body;
 use crate::error::ApiResult;
-use crate::identity::User;
+use crate::identity::Caller;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ListQuery {
@@ -24,32 +25,32 @@ const STATUSES: [&str; 3] = ["active", "dismissed", "silenced"];
 
 pub(super) async fn list_alerts(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
     UrlQuery(asked): UrlQuery<ListQuery>,
     UrlQuery(paging): UrlQuery<Paging>,
 ) -> ApiResult<Listed<Alert>> {
     check_status(asked.status.as_deref())?;
     let read = move |query: &mut dyn Query| {
-        let project = project_of(query, &project)?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
         let status = asked.status.as_deref();
         let rows = alert::list(query, project.id, status, paging.page(true))?;
         let total = alert::count(query, project.id, status)?;
         let mut show = Show::new(query, &project);
         let rows = rows.iter().map(|row| show.alert(row));
         let rows = rows.collect::<Result<Vec<_>, Denied>>()?;
-        Ok::<_, Denied>(Listed { rows, total })
+        Ok::<_, Denied>(listed(rows, total))
     };
     Ok(app.store.reader.read(read).await?)
 }
 
 pub(super) async fn get_alert(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project, uuid)): Path<(String, String)>,
 ) -> ApiResult<Json<Alert>> {
     let read = move |query: &mut dyn Query| {
-        let project = project_of(query, &project)?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
         let row = row(query, project.id, &uuid)?;
         Show::new(query, &project).alert(&row)
     };
@@ -59,13 +60,13 @@ pub(super) async fn get_alert(
 /// Dismisses an alert, silences it, or makes it active again.
 pub(super) async fn update_alert(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project, uuid)): Path<(String, String)>,
-    Json(patch): Json<AlertPatch>,
+    Body(patch): Body<AlertPatch>,
 ) -> ApiResult<Json<Alert>> {
     check_status(patch.status.as_deref())?;
     let update = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Edit)?;
         let found = row(tx, project.id, &uuid)?;
         if let Some(status) = &patch.status {
             alert::set_status(tx, found.id, status)?;

@@ -2,17 +2,16 @@
 
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
-use kiln_control::Denied;
 use kiln_control::bench::{ComparedLine, compare_reports};
+use kiln_control::{Denied, access};
 use kiln_insight::CompareSettings;
-use kiln_model::v0::{CompareLine, CompareReport};
+use kiln_model::v0::{CompareLine, CompareReport, Permission};
 use kiln_store::Query;
 use serde::Deserialize;
 
-use super::dimensions::project_of;
 use crate::app::Shared;
 use crate::error::{ApiError, ApiResult};
-use crate::identity::User;
+use crate::identity::Caller;
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct UrlCompare {
@@ -25,7 +24,7 @@ pub(super) struct UrlCompare {
 
 pub(super) async fn get_comparison(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
     UrlQuery(url): UrlQuery<UrlCompare>,
 ) -> ApiResult<Json<CompareReport>> {
@@ -42,7 +41,7 @@ pub(super) async fn get_comparison(
         return Err(ApiError::bad_request("`confidence` is from 0.5 to 0.9999"));
     }
     let read = move |query: &mut dyn Query| {
-        let project = project_of(query, &project)?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
         let sides = (url.base.as_str(), url.head.as_str());
         let compared = compare_reports(query, project.id, sides, settings)?;
         Ok::<_, Denied>(CompareReport {

@@ -3,10 +3,10 @@
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::StatusCode;
-use kiln_control::{Denied, bench};
+use kiln_control::{Denied, access, bench};
 use kiln_insight::BenchmarkName;
 use kiln_insight::threshold::Direction;
-use kiln_model::v0::{self, DimensionPatch, Patched};
+use kiln_model::v0::{self, DimensionPatch, Patched, Permission};
 use kiln_model::{
     BenchmarkUuid, BranchName, Entropy, KeyUuid, MeasureUuid, ResourceName, TestbedUuid,
 };
@@ -20,11 +20,13 @@ use kiln_store::sql::testbed::{self, Testbed};
 use kiln_store::{Query, Tx};
 use serde::{Deserialize, Serialize};
 
-use super::paging::{Listed, Paging};
+use super::listing::Listed;
+use super::paging::{Paging, listed};
 use super::show::Show;
 use crate::app::{App, Shared};
+use crate::body::Body;
 use crate::error::ApiResult;
-use crate::identity::User;
+use crate::identity::Caller;
 
 /// How a dimension is shown and changed.
 pub(super) trait Resource: Dimension + Send + 'static {
@@ -53,14 +55,6 @@ pub(super) struct ListQuery {
     archived: bool,
 }
 
-/// The project that a path names.
-pub(super) fn project_of<Q: Query + ?Sized>(
-    query: &mut Q,
-    reference: &str,
-) -> Result<Project, Denied> {
-    kiln_store::sql::project::find_by_ref(query, reference)?.ok_or(Denied::NotFound("project"))
-}
-
 /// Ids for a transaction that mints as many as it needs.
 pub(super) fn seed(app: &App) -> KeyUuid {
     KeyUuid::mint(app.wall(), &*app.entropy)
@@ -68,7 +62,7 @@ pub(super) fn seed(app: &App) -> KeyUuid {
 
 pub(super) async fn list_dimensions<D: Resource>(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
     UrlQuery(asked): UrlQuery<ListQuery>,
     UrlQuery(paging): UrlQuery<Paging>,
@@ -79,24 +73,24 @@ pub(super) async fn list_dimensions<D: Resource>(
         archived: asked.archived,
     };
     let read = move |query: &mut dyn Query| {
-        let project = project_of(query, &project)?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
         let rows: Vec<D> = dimension::list(query, project.id, &filter, paging.page(false))?;
         let total = dimension::count::<D, _>(query, project.id, &filter)?;
         let mut show = Show::new(query, &project);
         let rows = rows.iter().map(|row| row.show(&mut show));
         let rows = rows.collect::<Result<Vec<_>, Denied>>()?;
-        Ok::<_, Denied>(Listed { rows, total })
+        Ok::<_, Denied>(listed(rows, total))
     };
     Ok(app.store.reader.read(read).await?)
 }
 
 pub(super) async fn get_dimension<D: Resource>(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project, reference)): Path<(String, String)>,
 ) -> ApiResult<Json<D::Wire>> {
     let read = move |query: &mut dyn Query| {
-        let project = project_of(query, &project)?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
         let row: D = find(query, project.id, &reference)?;
         row.show(&mut Show::new(query, &project))
     };
@@ -105,13 +99,13 @@ pub(super) async fn get_dimension<D: Resource>(
 
 pub(super) async fn update_dimension<D: Resource>(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project, reference)): Path<(String, String)>,
-    Json(patch): Json<DimensionPatch>,
+    Body(patch): Body<DimensionPatch>,
 ) -> ApiResult<Json<D::Wire>> {
     let seed = seed(&app);
     let update = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Edit)?;
         let row: D = find(tx, project.id, &reference)?;
         if let Some(name) = &patch.name {
             D::check_name(name)?;
@@ -136,11 +130,11 @@ pub(super) async fn update_dimension<D: Resource>(
 /// What was measured with cannot go: archive it.
 pub(super) async fn delete_dimension<D: Resource>(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project, reference)): Path<(String, String)>,
 ) -> ApiResult<StatusCode> {
     let delete = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Delete)?;
         let row: D = find(tx, project.id, &reference)?;
         if dimension::is_in_use::<D, _>(tx, row.id())? {
             return Err(Denied::InUse {
@@ -156,13 +150,13 @@ pub(super) async fn delete_dimension<D: Resource>(
 
 pub(super) async fn create_branch(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
-    Json(new): Json<v0::NewBranch>,
+    Body(new): Body<v0::NewBranch>,
 ) -> ApiResult<(StatusCode, Json<v0::Branch>)> {
     let seed = seed(&app);
     let create = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Create)?;
         let row = bench::create_branch(tx, project.id, &new, &bench::Ids::new(seed))?;
         row.show(&mut Show::new(tx, &project))
     };
@@ -174,13 +168,13 @@ pub(super) async fn create_branch(
 
 pub(super) async fn create_testbed(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
-    Json(new): Json<v0::NewTestbed>,
+    Body(new): Body<v0::NewTestbed>,
 ) -> ApiResult<(StatusCode, Json<v0::Testbed>)> {
     let uuid = TestbedUuid::mint(app.wall(), &*app.entropy);
     let create = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Create)?;
         let spec = match &new.spec {
             Some(reference) => Some(find_spec(tx, reference)?),
             None => None,
@@ -196,14 +190,14 @@ pub(super) async fn create_testbed(
 
 pub(super) async fn create_benchmark(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
-    Json(new): Json<v0::NewBenchmark>,
+    Body(new): Body<v0::NewBenchmark>,
 ) -> ApiResult<(StatusCode, Json<v0::Benchmark>)> {
     let uuid = BenchmarkUuid::mint(app.wall(), &*app.entropy);
     Benchmark::check_name(&new.name)?;
     let create = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Create)?;
         let id = benchmark::insert(tx, project.id, uuid, &new.name, new.slug.as_ref())?;
         shown::<Benchmark>(tx, &project, id)
     };
@@ -215,9 +209,9 @@ pub(super) async fn create_benchmark(
 
 pub(super) async fn create_measure(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
-    Json(new): Json<v0::NewMeasure>,
+    Body(new): Body<v0::NewMeasure>,
 ) -> ApiResult<(StatusCode, Json<v0::Measure>)> {
     check_direction(new.direction.as_deref())?;
     let new = NewMeasure {
@@ -228,7 +222,7 @@ pub(super) async fn create_measure(
         direction: new.direction,
     };
     let create = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Create)?;
         let id = measure::insert(tx, project.id, &new)?;
         shown::<Measure>(tx, &project, id)
     };

@@ -22,24 +22,8 @@ use crate::app::Shared;
 /// The longest body that carries results.
 const MAX_REPORT: usize = 64 << 20;
 
-macro_rules! dimension {
-    ($router:expr, $row:ty, $plural:literal, $create:path) => {
-        $router
-            .route(
-                concat!("/v0/projects/{project}/", $plural),
-                get(list_dimensions::<$row>).post($create),
-            )
-            .route(
-                concat!("/v0/projects/{project}/", $plural, "/{dimension}"),
-                get(get_dimension::<$row>)
-                    .patch(update_dimension::<$row>)
-                    .delete(delete_dimension::<$row>),
-            )
-    };
-}
-
 pub(super) fn routes() -> Router<Shared> {
-    let router = Router::new()
+    Router::new()
         .route(
             "/v0/projects/{project}/reports",
             get(reports::list_reports)
@@ -86,9 +70,45 @@ pub(super) fn routes() -> Router<Shared> {
             get(plots::get_plot)
                 .patch(plots::update_plot)
                 .delete(plots::delete_plot),
-        );
-    let router = dimension!(router, Branch, "branches", create_branch);
-    let router = dimension!(router, Testbed, "testbeds", create_testbed);
-    let router = dimension!(router, Benchmark, "benchmarks", create_benchmark);
-    dimension!(router, Measure, "measures", create_measure)
+        )
+        .route(
+            "/v0/projects/{project}/branches",
+            get(list_dimensions::<Branch>).post(create_branch),
+        )
+        .route(
+            "/v0/projects/{project}/branches/{branch}",
+            get(get_dimension::<Branch>)
+                .patch(update_dimension::<Branch>)
+                .delete(delete_dimension::<Branch>),
+        )
+        .route(
+            "/v0/projects/{project}/testbeds",
+            get(list_dimensions::<Testbed>).post(create_testbed),
+        )
+        .route(
+            "/v0/projects/{project}/testbeds/{testbed}",
+            get(get_dimension::<Testbed>)
+                .patch(update_dimension::<Testbed>)
+                .delete(delete_dimension::<Testbed>),
+        )
+        .route(
+            "/v0/projects/{project}/benchmarks",
+            get(list_dimensions::<Benchmark>).post(create_benchmark),
+        )
+        .route(
+            "/v0/projects/{project}/benchmarks/{benchmark}",
+            get(get_dimension::<Benchmark>)
+                .patch(update_dimension::<Benchmark>)
+                .delete(delete_dimension::<Benchmark>),
+        )
+        .route(
+            "/v0/projects/{project}/measures",
+            get(list_dimensions::<Measure>).post(create_measure),
+        )
+        .route(
+            "/v0/projects/{project}/measures/{measure}",
+            get(get_dimension::<Measure>)
+                .patch(update_dimension::<Measure>)
+                .delete(delete_dimension::<Measure>),
+        )
 }

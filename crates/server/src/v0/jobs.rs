@@ -3,16 +3,16 @@
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::HeaderMap;
-use kiln_control::{Denied, jobs};
-use kiln_model::v0::{DateTime, Job, JobEvent, JobOutput};
+use kiln_control::{Denied, access, jobs};
+use kiln_model::v0::{DateTime, Job, JobEvent, JobOutput, Permission};
 use kiln_model::{JobUuid, Status};
-use kiln_store::sql::{job, job_event, job_output, project, report, runner, spec};
+use kiln_store::sql::{job, job_event, job_output, report, runner, spec};
 use kiln_store::{ObjectKey, Query, Tx};
 use serde::Deserialize;
 
 use crate::app::{App, Shared};
 use crate::error::{ApiError, ApiResult};
-use crate::identity::User;
+use crate::identity::Caller;
 use crate::view;
 
 #[derive(Debug, Deserialize)]
@@ -30,15 +30,14 @@ const fn default_per_page() -> u8 {
 
 pub(super) async fn list_jobs(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project_ref): Path<String>,
     UrlQuery(paging): UrlQuery<Paging>,
 ) -> ApiResult<Json<Vec<Job>>> {
     let limit = i64::from(paging.per_page);
     let offset = limit * i64::from(paging.page.saturating_sub(1));
     let read = move |query: &mut dyn Query| {
-        let project =
-            project::find_by_ref(query, &project_ref)?.ok_or(Denied::NotFound("project"))?;
+        let project = access::project(query, &caller, &project_ref, Permission::View)?;
         let found = job::of_project(query, project.id, limit, offset)?;
         found
             .iter()
@@ -50,16 +49,17 @@ pub(super) async fn list_jobs(
 
 pub(super) async fn get_job(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
     headers: HeaderMap,
 ) -> ApiResult<Json<Job>> {
     let read = move |query: &mut dyn Query| {
-        let found = find(query, &project_ref, uuid)?;
+        let found = find(query, &caller, &project_ref, uuid, Permission::View)?;
         let output = job_output::find(query, found.id, found.life.epoch)?;
         Ok::<_, Denied>((
             show(query, &found)?,
-            found.life.status.is_ended().then_some(output).flatten(),
+            // What a program wrote is for those who can be named.
+            output.filter(|_| found.life.status.is_ended() && !caller.is_anonymous()),
             unreadable(query, &found)?,
         ))
     };
@@ -91,12 +91,12 @@ fn is_stock_client(headers: &HeaderMap) -> bool {
 
 pub(super) async fn cancel_job(
     State(app): State<Shared>,
-    User(account): User,
+    Caller(caller): Caller,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
 ) -> ApiResult<Json<Job>> {
-    let actor = format!("user:{}", account.uuid);
+    let actor = caller.actor();
     let cancel = move |tx: &mut dyn Tx| {
-        let found = find(tx, &project_ref, uuid)?;
+        let found = find(tx, &caller, &project_ref, uuid, Permission::Edit)?;
         jobs::cancel(tx, found.id, &actor)?;
         let now = job::find(tx, found.id)?.ok_or(Denied::NotFound("job"))?;
         show(tx, &now)
@@ -118,12 +118,12 @@ const MAX_EVENTS: i64 = 1_000;
 
 pub(super) async fn list_events(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
     UrlQuery(after): UrlQuery<After>,
 ) -> ApiResult<Json<Vec<JobEvent>>> {
     let read = move |query: &mut dyn Query| {
-        let found = find(query, &project_ref, uuid)?;
+        let found = find(query, &caller, &project_ref, uuid, Permission::View)?;
         let events = job_event::after(query, found.id, after.after, MAX_EVENTS)?;
         Ok::<_, Denied>(events.into_iter().map(event).collect::<Vec<_>>())
     };
@@ -145,10 +145,12 @@ fn event(row: job_event::JobEvent) -> JobEvent {
 
 fn find<Q: Query + ?Sized>(
     query: &mut Q,
+    caller: &access::Caller,
     project_ref: &str,
     uuid: JobUuid,
+    permission: Permission,
 ) -> Result<job::Job, Denied> {
-    let project = project::find_by_ref(query, project_ref)?.ok_or(Denied::NotFound("project"))?;
+    let project = access::project(query, caller, project_ref, permission)?;
     job::find_public(query, &uuid.to_string())?
         .filter(|job| job.ask.project == Some(project.id))
         .ok_or(Denied::NotFound("job"))

@@ -1,14 +1,12 @@
-//! Pages of lists, and the count of all that stock clients look for.
+//! Pages of the lists of a project's numbers.
 
-use axum::Json;
-use axum::http::HeaderName;
-use axum::response::{IntoResponse, Response};
 use kiln_store::sql::dimension::Page;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-/// The most rows of a page; a page is a byte on the wire.
+use super::listing::Listed;
+
+/// As many as stock servers answer when nothing is said.
 const DEFAULT_PER_PAGE: u8 = 8;
-const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(super) struct Paging {
@@ -40,16 +38,10 @@ impl Paging {
     }
 }
 
-/// A page with how many rows there are in all.
-#[derive(Debug)]
-pub(super) struct Listed<T> {
-    pub(super) rows: Vec<T>,
-    pub(super) total: i64,
-}
-
-impl<T: Serialize> IntoResponse for Listed<T> {
-    fn into_response(self) -> Response {
-        let total = [(TOTAL_COUNT, self.total.to_string())];
-        (total, Json(self.rows)).into_response()
+/// A page of a list with so many rows.
+pub(super) fn listed<T>(items: Vec<T>, total: i64) -> Listed<T> {
+    Listed {
+        items,
+        total: u64::try_from(total).unwrap_or(0),
     }
 }

@@ -4,22 +4,21 @@ use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use kiln_control::Denied;
 use kiln_control::bench::{Line, PerfQuery, Point, perf_lines};
+use kiln_control::{Denied, access};
 use kiln_model::Millis;
-use kiln_model::v0::{self, DateTime, OneMetric, Perf, PerfLine, PerfMetric, Version};
+use kiln_model::v0::{self, DateTime, OneMetric, Perf, PerfLine, PerfMetric, Permission, Version};
 use kiln_store::Query;
 use kiln_store::sql::project::Project;
 use kiln_store::sql::{alert, branch, metric, report, testbed};
 use serde::Deserialize;
 
 use super::csv::{self, Cell};
-use super::dimensions::project_of;
-use super::reports::show_project;
 use super::show::{Show, alert_summary, boundary, iteration, stored};
 use crate::app::Shared;
 use crate::error::{ApiError, ApiResult};
-use crate::identity::User;
+use crate::identity::Caller;
+use crate::view;
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct UrlPerf {
@@ -56,7 +55,7 @@ impl UrlPerf {
 
 pub(super) async fn get_perf(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
     UrlQuery(url): UrlQuery<UrlPerf>,
 ) -> ApiResult<Response> {
@@ -67,7 +66,7 @@ pub(super) async fn get_perf(
         Some(_) => return Err(ApiError::bad_request("`format` is json or csv")),
     };
     let read = move |query: &mut dyn Query| {
-        let project = project_of(query, &project)?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
         let lines = perf_lines(query, project.id, &asked)?;
         if csv {
             return Ok::<_, Denied>(Answer::Csv(to_csv(&lines)));
@@ -90,11 +89,11 @@ enum Answer {
 
 pub(super) async fn get_metric(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project, uuid)): Path<(String, String)>,
 ) -> ApiResult<Json<OneMetric>> {
     let read = move |query: &mut dyn Query| {
-        let project = project_of(query, &project)?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
         let (placed, testbed_id) =
             metric::find_in_project(query, project.id, &uuid)?.ok_or(Denied::NotFound("metric"))?;
         let found = placed.metric;
@@ -143,7 +142,7 @@ fn show(
     let results = lines.into_iter().map(|line| show_line(&mut show, line));
     Ok(Perf {
         results: results.collect::<Result<_, Denied>>()?,
-        project: show_project(project),
+        project: view::project(project),
         start_time: asked.start_time.map(DateTime),
         end_time: asked.end_time.map(DateTime),
     })

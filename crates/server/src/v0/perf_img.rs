@@ -3,17 +3,17 @@
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use kiln_control::Denied;
 use kiln_control::bench::{Line, Point, perf_lines};
+use kiln_control::{Denied, access};
 use kiln_insight::plot::{self, Chart, ChartLine, ChartPoint, XAxis};
+use kiln_model::v0::Permission;
 use kiln_store::Query;
 use serde::Deserialize;
 
-use super::dimensions::project_of;
 use super::perf::UrlPerf;
 use crate::app::Shared;
 use crate::error::{ApiError, ApiResult};
-use crate::identity::User;
+use crate::identity::Caller;
 
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct UrlImage {
@@ -26,7 +26,7 @@ pub(super) struct UrlImage {
 
 pub(super) async fn get_perf_img(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
     UrlQuery(url): UrlQuery<UrlPerf>,
     UrlQuery(image): UrlQuery<UrlImage>,
@@ -43,7 +43,7 @@ pub(super) async fn get_perf_img(
         Some(_) => return Err(ApiError::bad_request("`x_axis` is date_time or version")),
     };
     let read = move |query: &mut dyn Query| {
-        let project = project_of(query, &project)?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
         let lines = perf_lines(query, project.id, &asked)?;
         let title = image.title.as_deref().unwrap_or(project.name.as_str());
         Ok::<_, Denied>(chart(title, x_axis, &lines))
@@ -73,18 +73,31 @@ fn chart(title: &str, x_axis: XAxis, lines: &[Line]) -> Chart {
 }
 
 fn chart_line(x_axis: XAxis, line: &Line) -> ChartLine {
+    let points = line.points.iter().map(|one| point(x_axis, one)).collect();
     let changes = line.change_points.iter().flatten();
-    let mut points: Vec<ChartPoint> = line.points.iter().map(|one| point(x_axis, one)).collect();
-    // Versions are in order already; times need not be.
-    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let (points, changes) = in_order(points, changes.map(|change| change.index));
     ChartLine {
         label: format!(
             "{} / {} / {} / {}",
             line.branch.name, line.testbed.name, line.benchmark.name, line.measure.name
         ),
         points,
-        changes: changes.map(|change| change.index).collect(),
+        changes,
     }
+}
+
+/// Points from left to right, with where the changes are then. Versions are in order already; times need not be.
+fn in_order(
+    points: Vec<ChartPoint>,
+    changes: impl Iterator<Item = usize>,
+) -> (Vec<ChartPoint>, Vec<usize>) {
+    let mut numbered: Vec<(usize, ChartPoint)> = points.into_iter().enumerate().collect();
+    numbered.sort_by(|(_, a), (_, b)| a.x.total_cmp(&b.x));
+    let place = |change| numbered.iter().position(|(index, _)| *index == change);
+    let mut changes: Vec<usize> = changes.filter_map(place).collect();
+    changes.sort_unstable();
+    let points = numbered.into_iter().map(|(_, point)| point).collect();
+    (points, changes)
 }
 
 #[expect(
@@ -102,5 +115,25 @@ fn point(x_axis: XAxis, point: &Point) -> ChartPoint {
         lower_limit: judged.and_then(|judged| judged.lower_limit),
         upper_limit: judged.and_then(|judged| judged.upper_limit),
         alert: point.alert.is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_stays_at_its_point_when_times_are_out_of_order() {
+        let at = |x| ChartPoint {
+            x,
+            y: x,
+            lower_limit: None,
+            upper_limit: None,
+            alert: false,
+        };
+        let points = [3.0, 1.0, 4.0, 2.0].map(at).to_vec();
+        let (points, changes) = in_order(points, [3].into_iter());
+        let xs: Vec<f64> = points.iter().map(|point| point.x).collect();
+        assert_eq!((xs, changes), (vec![1.0, 2.0, 3.0, 4.0], vec![1]));
     }
 }

@@ -3,19 +3,21 @@
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::StatusCode;
-use kiln_control::{Denied, bench};
-use kiln_model::v0::{DateTime, NewPlot, Patched, Plot, PlotPatch};
+use kiln_control::{Denied, access, bench};
+use kiln_model::v0::{DateTime, NewPlot, Patched, Permission, Plot, PlotPatch};
 use kiln_store::sql::plot;
 use kiln_store::sql::project::Project;
 use kiln_store::{Query, Tx};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::dimensions::{project_of, seed};
-use super::paging::{Listed, Paging};
+use super::dimensions::seed;
+use super::listing::Listed;
+use super::paging::{Paging, listed};
 use crate::app::Shared;
+use crate::body::Body;
 use crate::error::ApiResult;
-use crate::identity::User;
+use crate::identity::Caller;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ListQuery {
@@ -25,33 +27,33 @@ pub(super) struct ListQuery {
 
 pub(super) async fn list_plots(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
     UrlQuery(asked): UrlQuery<ListQuery>,
     UrlQuery(paging): UrlQuery<Paging>,
 ) -> ApiResult<Listed<Plot>> {
     let read = move |query: &mut dyn Query| {
-        let project = project_of(query, &project)?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
         let (title, search) = (asked.title.as_deref(), asked.search.as_deref());
         let rows = plot::list(query, project.id, title, search, paging.page(false))?;
         let rows = rows.iter().map(|row| show(&project, row));
-        Ok::<_, Denied>(Listed {
-            rows: rows.collect::<Result<_, Denied>>()?,
-            total: plot::count(query, project.id, title, search)?,
-        })
+        Ok::<_, Denied>(listed(
+            rows.collect::<Result<_, Denied>>()?,
+            plot::count(query, project.id, title, search)?,
+        ))
     };
     Ok(app.store.reader.read(read).await?)
 }
 
 pub(super) async fn create_plot(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
-    Json(new): Json<NewPlot>,
+    Body(new): Body<NewPlot>,
 ) -> ApiResult<(StatusCode, Json<Plot>)> {
     let seed = seed(&app);
     let create = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Create)?;
         let row = bench::create_plot(tx, project.id, &new, &bench::Ids::new(seed))?;
         show(&project, &row)
     };
@@ -63,11 +65,11 @@ pub(super) async fn create_plot(
 
 pub(super) async fn get_plot(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project, uuid)): Path<(String, String)>,
 ) -> ApiResult<Json<Plot>> {
     let read = move |query: &mut dyn Query| {
-        let project = project_of(query, &project)?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
         show(&project, &find(query, project.id, &uuid)?)
     };
     Ok(Json(app.store.reader.read(read).await?))
@@ -75,12 +77,12 @@ pub(super) async fn get_plot(
 
 pub(super) async fn update_plot(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project, uuid)): Path<(String, String)>,
-    Json(patch): Json<PlotPatch>,
+    Body(patch): Body<PlotPatch>,
 ) -> ApiResult<Json<Plot>> {
     let update = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Edit)?;
         let mut row = find(tx, project.id, &uuid)?;
         match &patch.title {
             Patched::Keep => {}
@@ -99,11 +101,11 @@ pub(super) async fn update_plot(
 
 pub(super) async fn delete_plot(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project, uuid)): Path<(String, String)>,
 ) -> ApiResult<StatusCode> {
     let delete = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Delete)?;
         let id = find(tx, project.id, &uuid)?.id;
         Ok::<_, Denied>(plot::delete(tx, id)?)
     };

@@ -3,14 +3,13 @@
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::StatusCode;
-use kiln_control::Denied;
 use kiln_control::bench::{self, NewResults};
+use kiln_control::{Denied, access};
 use kiln_model::v0::{
-    AlertCounts, DateTime, NewReport, Project, Report, ReportCounts, ReportMeasure, ReportResult,
-    ResultCounts, UserSummary, Version,
+    Adapter, AlertCounts, DateTime, NewReport, Permission, Report, ReportCounts, ReportMeasure,
+    ReportResult, ResultCounts, Version,
 };
 use kiln_model::{Millis, ReportUuid};
-use kiln_store::sql::account::Account;
 use kiln_store::sql::branch::Branch;
 use kiln_store::sql::report::Filter;
 use kiln_store::sql::testbed::Testbed;
@@ -18,12 +17,14 @@ use kiln_store::sql::{account, alert, branch, job, metric, project, report, test
 use kiln_store::{Query, Tx};
 use serde::Deserialize;
 
-use super::dimensions::{find, project_of};
-use super::paging::{Listed, Paging};
+use super::dimensions::find;
+use super::listing::Listed;
+use super::paging::{Paging, listed};
 use super::show::{Show, boundary, iteration, stored};
 use crate::app::Shared;
+use crate::body::Body;
 use crate::error::ApiResult;
-use crate::identity::User;
+use crate::identity::Caller;
 use crate::view;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -40,13 +41,13 @@ pub(super) struct ListQuery {
 
 pub(super) async fn list_reports(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
     UrlQuery(asked): UrlQuery<ListQuery>,
     UrlQuery(paging): UrlQuery<Paging>,
 ) -> ApiResult<Listed<Report>> {
     let read = move |query: &mut dyn Query| {
-        let project = project_of(query, &project)?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
         let filter = Filter {
             branch: match &asked.branch {
                 Some(reference) => Some(find::<Branch, _>(query, project.id, reference)?.id),
@@ -66,10 +67,10 @@ pub(super) async fn list_reports(
         };
         let rows = report::list(query, project.id, filter, paging.page(true))?;
         let rows = rows.iter().map(|row| show_with(query, row, detail));
-        Ok::<_, Denied>(Listed {
-            rows: rows.collect::<Result<_, Denied>>()?,
-            total: report::count(query, project.id, filter)?,
-        })
+        Ok::<_, Denied>(listed(
+            rows.collect::<Result<_, Denied>>()?,
+            report::count(query, project.id, filter)?,
+        ))
     };
     Ok(app.store.reader.read(read).await?)
 }
@@ -77,14 +78,14 @@ pub(super) async fn list_reports(
 /// Results that the client measured itself.
 pub(super) async fn create_report(
     State(app): State<Shared>,
-    User(account): User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
-    Json(new): Json<NewReport>,
+    Body(new): Body<NewReport>,
 ) -> ApiResult<(StatusCode, Json<Report>)> {
     let uuid = ReportUuid::mint(app.wall(), &*app.entropy);
-    let results = NewResults::read(uuid, Some(account.id), new)?;
+    let results = NewResults::read(uuid, caller.account().map(|account| account.id), new)?;
     let create = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Create)?;
         let row = bench::submit_report(tx, project.id, &results)?;
         show(tx, &row)
     };
@@ -96,11 +97,11 @@ pub(super) async fn create_report(
 
 pub(super) async fn get_report(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project, uuid)): Path<(String, String)>,
 ) -> ApiResult<Json<Report>> {
     let read = move |query: &mut dyn Query| {
-        let project = project_of(query, &project)?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
         let report = row(query, project.id, &uuid)?;
         show(query, &report)
     };
@@ -110,11 +111,11 @@ pub(super) async fn get_report(
 /// A report whose job still runs would come back with its result: cancel the job first.
 pub(super) async fn delete_report(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project, uuid)): Path<(String, String)>,
 ) -> ApiResult<StatusCode> {
     let delete = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Delete)?;
         let found = row(tx, project.id, &uuid)?;
         let job = job::of_report(tx, found.id)?;
         if job.is_some_and(|job| !job.life.status.is_ended()) {
@@ -183,13 +184,13 @@ fn show_with<Q: Query + ?Sized>(
     };
     Ok(Report {
         uuid: row.uuid,
-        user: user.as_ref().and_then(summary),
+        user: user.as_ref().map(view::user_summary),
         branch: show.branch_at(&branch, head, Some(version))?,
         testbed: show.testbed_on(&testbed, job.as_ref().and_then(|job| job.ask.spec))?,
-        project: show_project(&project),
+        project: view::project(&project),
         start_time: DateTime(row.start_time),
         end_time: DateTime(row.end_time),
-        adapter: row.adapter.clone(),
+        adapter: adapter(row),
         results,
         alerts,
         counts,
@@ -214,26 +215,12 @@ fn counts<Q: Query + ?Sized>(query: &mut Q, report: i64) -> Result<ReportCounts,
     })
 }
 
-fn summary(user: &Account) -> Option<UserSummary> {
-    Some(UserSummary {
-        uuid: user.uuid,
-        name: user.name.parse().ok()?,
-        slug: user.slug.parse().ok()?,
-    })
-}
-
-pub(super) fn show_project(project: &project::Project) -> Project {
-    Project {
-        uuid: project.uuid,
-        organization: project.organization,
-        name: project.name.clone(),
-        slug: project.slug.clone(),
-        url: None,
-        visibility: "public".to_owned(),
-        created: DateTime(project.created),
-        modified: DateTime(project.modified),
-        claimed: Some(DateTime(project.created)),
-    }
+/// A newer server beside this one may know adapters that this one does not.
+fn adapter(row: &report::Report) -> Adapter {
+    row.adapter
+        .parse::<Adapter>()
+        .unwrap_or_default()
+        .normalized()
 }
 
 /// The metrics of a report, gathered by iteration and benchmark.

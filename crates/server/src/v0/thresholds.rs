@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::StatusCode;
-use kiln_control::{Denied, bench};
-use kiln_model::v0::{NewThreshold, Threshold, ThresholdUpdate};
+use kiln_control::{Denied, access, bench};
+use kiln_model::v0::{NewThreshold, Permission, Threshold, ThresholdUpdate};
 use kiln_store::sql::branch::Branch;
 use kiln_store::sql::measure::Measure;
 use kiln_store::sql::testbed::Testbed;
@@ -13,12 +13,14 @@ use kiln_store::sql::threshold_model;
 use kiln_store::{Query, Tx};
 use serde::Deserialize;
 
-use super::dimensions::{find, project_of, seed};
-use super::paging::{Listed, Paging};
+use super::dimensions::{find, seed};
+use super::listing::Listed;
+use super::paging::{Paging, listed};
 use super::show::Show;
 use crate::app::Shared;
+use crate::body::Body;
 use crate::error::ApiResult;
-use crate::identity::User;
+use crate::identity::Caller;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ListQuery {
@@ -34,13 +36,13 @@ pub(super) struct ModelQuery {
 
 pub(super) async fn list_thresholds(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
     UrlQuery(asked): UrlQuery<ListQuery>,
     UrlQuery(paging): UrlQuery<Paging>,
 ) -> ApiResult<Listed<Threshold>> {
     let read = move |query: &mut dyn Query| {
-        let project = project_of(query, &project)?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
         let filter = Filter {
             branch: match &asked.branch {
                 Some(reference) => Some(find::<Branch, _>(query, project.id, reference)?.id),
@@ -60,20 +62,20 @@ pub(super) async fn list_thresholds(
         let mut show = Show::new(query, &project);
         let rows = rows.iter().map(|row| show.threshold(row));
         let rows = rows.collect::<Result<Vec<_>, Denied>>()?;
-        Ok::<_, Denied>(Listed { rows, total })
+        Ok::<_, Denied>(listed(rows, total))
     };
     Ok(app.store.reader.read(read).await?)
 }
 
 pub(super) async fn create_threshold(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project): Path<String>,
-    Json(new): Json<NewThreshold>,
+    Body(new): Body<NewThreshold>,
 ) -> ApiResult<(StatusCode, Json<Threshold>)> {
     let seed = seed(&app);
     let create = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Create)?;
         let row = bench::create_threshold(tx, project.id, &new, &bench::Ids::new(seed))?;
         Show::new(tx, &project).threshold(&row)
     };
@@ -85,12 +87,12 @@ pub(super) async fn create_threshold(
 
 pub(super) async fn get_threshold(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project, uuid)): Path<(String, String)>,
     UrlQuery(asked): UrlQuery<ModelQuery>,
 ) -> ApiResult<Json<Threshold>> {
     let read = move |query: &mut dyn Query| {
-        let project = project_of(query, &project)?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
         let row = row(query, project.id, &uuid)?;
         match &asked.model {
             Some(model) => {
@@ -106,13 +108,13 @@ pub(super) async fn get_threshold(
 
 pub(super) async fn update_threshold(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project, uuid)): Path<(String, String)>,
-    Json(update): Json<ThresholdUpdate>,
+    Body(update): Body<ThresholdUpdate>,
 ) -> ApiResult<Json<Threshold>> {
     let seed = seed(&app);
     let change = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Edit)?;
         let id = row(tx, project.id, &uuid)?.id;
         let ids = bench::Ids::new(seed);
         let row = bench::update_threshold(tx, id, update.model.as_ref(), &ids)?;
@@ -123,11 +125,11 @@ pub(super) async fn update_threshold(
 
 pub(super) async fn delete_threshold(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project, uuid)): Path<(String, String)>,
 ) -> ApiResult<StatusCode> {
     let delete = move |tx: &mut dyn Tx| {
-        let project = project_of(tx, &project)?;
+        let project = access::project(tx, &caller, &project, Permission::Delete)?;
         let id = row(tx, project.id, &uuid)?.id;
         Ok::<_, Denied>(threshold::delete(tx, id)?)
     };

@@ -110,11 +110,11 @@ pub fn count<Q: Query + ?Sized>(
     project: i64,
     status: Option<&str>,
 ) -> Result<i64, Error> {
-    let row = query.query_one(
+    super::count(
+        query,
         &format!("SELECT COUNT(*) FROM alert WHERE {LISTED}"),
         params![project, status],
-    )?;
-    super::inserted_id(row)
+    )
 }
 
 pub fn set_status(tx: &mut dyn Tx, id: i64, status: &str) -> Result<(), Error> {

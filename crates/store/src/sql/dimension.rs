@@ -40,7 +40,7 @@ pub struct Change {
 }
 
 const LISTED: &str = "project_id = ?1 AND (CAST(?2 AS TEXT) IS NULL OR name = ?2) \
-    AND (CAST(?3 AS TEXT) IS NULL OR name LIKE ?3 ESCAPE '!' OR slug LIKE ?3 ESCAPE '!' OR uuid = ?4) \
+    AND (CAST(?3 AS TEXT) IS NULL OR LOWER(name) LIKE ?3 ESCAPE '!' OR slug LIKE ?3 ESCAPE '!' OR uuid = ?4) \
     AND (archived IS NOT NULL) = (?5 <> 0)";
 
 pub fn find<D: Dimension, Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<D>, Error> {
@@ -96,7 +96,7 @@ pub fn list<D: Dimension, Q: Query + ?Sized>(
         params![
             project,
             filter.name.as_deref(),
-            filter.search.as_deref().map(super::like),
+            filter.search.as_deref().map(super::listing::pattern),
             filter.search.as_deref(),
             filter.archived,
             page.limit,
@@ -112,17 +112,17 @@ pub fn count<D: Dimension, Q: Query + ?Sized>(
     filter: &Filter,
 ) -> Result<i64, Error> {
     let sql = format!("SELECT COUNT(*) FROM {} WHERE {LISTED}", D::TABLE);
-    let row = query.query_one(
+    super::count(
+        query,
         &sql,
         params![
             project,
             filter.name.as_deref(),
-            filter.search.as_deref().map(super::like),
+            filter.search.as_deref().map(super::listing::pattern),
             filter.search.as_deref(),
             filter.archived
         ],
-    )?;
-    super::inserted_id(row)
+    )
 }
 
 /// Changes what is given; whether there was such a row.
@@ -159,6 +159,13 @@ pub fn delete<D: Dimension>(tx: &mut dyn Tx, id: i64) -> Result<(), Error> {
         &format!("DELETE FROM {} WHERE id = ?1", D::TABLE),
         params![id],
     )?;
+    Ok(())
+}
+
+/// Everything of a project, with the metrics, alerts and thresholds that hang on it.
+pub fn delete_all<D: Dimension>(tx: &mut dyn Tx, project: i64) -> Result<(), Error> {
+    let sql = format!("DELETE FROM {} WHERE project_id = ?1", D::TABLE);
+    tx.execute(&sql, params![project])?;
     Ok(())
 }
 

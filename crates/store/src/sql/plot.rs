@@ -35,7 +35,7 @@ pub struct Plot {
 const COLUMNS: &str = "id, uuid, title, place, lower_value, upper_value, lower_boundary, upper_boundary, x_axis, y_axis, \
     window_seconds, branches, testbeds, benchmarks, measures, created, modified";
 const LISTED: &str = "project_id = ?1 AND (CAST(?2 AS TEXT) IS NULL OR title = ?2) \
-    AND (CAST(?3 AS TEXT) IS NULL OR title LIKE ?3 ESCAPE '!')";
+    AND (CAST(?3 AS TEXT) IS NULL OR LOWER(title) LIKE ?3 ESCAPE '!')";
 
 pub fn insert(tx: &mut dyn Tx, project: i64, plot: &Plot) -> Result<(), Error> {
     tx.execute(
@@ -93,7 +93,7 @@ pub fn list<Q: Query + ?Sized>(
         params![
             project,
             title,
-            search.map(super::like),
+            search.map(super::listing::pattern),
             page.limit,
             page.offset
         ],
@@ -107,11 +107,11 @@ pub fn count<Q: Query + ?Sized>(
     title: Option<&str>,
     search: Option<&str>,
 ) -> Result<i64, Error> {
-    let row = query.query_one(
+    super::count(
+        query,
         &format!("SELECT COUNT(*) FROM plot WHERE {LISTED}"),
-        params![project, title, search.map(super::like)],
-    )?;
-    super::inserted_id(row)
+        params![project, title, search.map(super::listing::pattern)],
+    )
 }
 
 /// Every plot's id and place, in order.
@@ -151,6 +151,12 @@ pub fn update(tx: &mut dyn Tx, plot: &Plot) -> Result<(), Error> {
 
 pub fn delete(tx: &mut dyn Tx, id: i64) -> Result<(), Error> {
     tx.execute("DELETE FROM plot WHERE id = ?1", params![id])?;
+    Ok(())
+}
+
+/// Everything of a project.
+pub fn delete_all(tx: &mut dyn Tx, project: i64) -> Result<(), Error> {
+    tx.execute("DELETE FROM plot WHERE project_id = ?1", params![project])?;
     Ok(())
 }
 

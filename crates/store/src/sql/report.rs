@@ -157,7 +157,8 @@ pub fn list<Q: Query + ?Sized>(
 }
 
 pub fn count<Q: Query + ?Sized>(query: &mut Q, project: i64, filter: Filter) -> Result<i64, Error> {
-    let row = query.query_one(
+    super::count(
+        query,
         &format!("SELECT COUNT(*) FROM report WHERE {LISTED}"),
         params![
             project,
@@ -166,8 +167,7 @@ pub fn count<Q: Query + ?Sized>(query: &mut Q, project: i64, filter: Filter) -> 
             filter.from,
             filter.to
         ],
-    )?;
-    super::inserted_id(row)
+    )
 }
 
 /// The head a report belongs to.

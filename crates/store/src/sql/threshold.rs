@@ -148,11 +148,11 @@ pub fn list<Q: Query + ?Sized>(
 }
 
 pub fn count<Q: Query + ?Sized>(query: &mut Q, project: i64, filter: Filter) -> Result<i64, Error> {
-    let row = query.query_one(
+    super::count(
+        query,
         &format!("SELECT COUNT(*) FROM threshold WHERE {LISTED}"),
         params![project, filter.branch, filter.testbed, filter.measure],
-    )?;
-    super::inserted_id(row)
+    )
 }
 
 /// Judges by this model from now on, or by none.

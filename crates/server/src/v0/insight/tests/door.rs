@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use kiln_control::Heartbeats;
-use kiln_control::bench::{self, BenchSettings};
+use kiln_control::bench::BenchSettings;
+use kiln_control::projects::{self, OnTheFly};
 use kiln_model::{OrganizationUuid, ProjectUuid};
 use kiln_registry::Registry;
 use kiln_store::{Store, StoreConfig, SystemClock, SystemEntropy, Tx};
@@ -17,6 +18,7 @@ use tokio::task::JoinHandle;
 use crate::app::App;
 use crate::channel::Channels;
 use crate::first_start;
+use crate::openapi;
 use crate::token::Tokens;
 
 /// The project of every test.
@@ -59,12 +61,12 @@ impl Door {
         let (store, key) = opening.await.unwrap();
         let wall = kiln_model::Clock::wall(&*clock);
         for slug in [PROJECT, "another-project"] {
-            let ids = (
-                ProjectUuid::mint(wall, &*entropy),
-                OrganizationUuid::mint(wall, &*entropy),
-            );
+            let ids = OnTheFly {
+                project: ProjectUuid::mint(wall, &*entropy),
+                organization: OrganizationUuid::mint(wall, &*entropy),
+            };
             let create = move |tx: &mut dyn Tx| {
-                bench::create_project(tx, &slug.parse().unwrap(), ids.0, ids.1).map(drop)
+                projects::create_on_the_fly(tx, &slug.parse().unwrap(), ids, None).map(drop)
             };
             store.ledger.submit(create).await.unwrap();
         }
@@ -114,7 +116,12 @@ impl Door {
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).await.unwrap();
-        Answer::read(&bytes)
+        let answer = Answer::read(&bytes);
+        if let Ok(body) = serde_json::from_slice(&answer.body) {
+            let complaint = openapi::tests::complaint(method, &path, answer.status, &body);
+            assert_eq!(complaint, None, "the OpenAPI document says otherwise");
+        }
+        answer
     }
 
     pub(super) async fn get(&self, path: &str) -> Value {
