@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod bench;
+mod credential;
 mod denied;
 mod heartbeats;
 pub mod jobs;
@@ -12,5 +13,6 @@ pub mod tasks;
 #[cfg(test)]
 mod testing;
 
+pub use credential::Credential;
 pub use denied::Denied;
 pub use heartbeats::{Heartbeats, Truth};

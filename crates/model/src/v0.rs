@@ -3,12 +3,14 @@
 mod channel;
 mod datetime;
 mod job;
+mod job_channel;
 mod run;
 mod spec;
 
 pub use channel::{RunnerMessage, RunnerMetadata, ServerMessage};
 pub use datetime::DateTime;
-pub use job::{ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, JobOutput};
+pub use job::{Blocker, ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, JobOutput, Waiting};
+pub use job_channel::{ClaimRequest, JobMessage, PullToken};
 pub use run::{
     Adapter, Branch, Head, Metric, NewRun, NewRunJob, Project, Report, ReportMeasure, ReportResult,
     Settings, Testbed, UserSummary, Version,

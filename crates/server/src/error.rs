@@ -52,6 +52,7 @@ impl From<Denied> for ApiError {
     fn from(denied: Denied) -> Self {
         match denied {
             Denied::NotFound(what) => Self::not_found(what),
+            Denied::Revoked => Self::unauthorized(),
             Denied::Invalid(message) => Self::bad_request(message),
             Denied::Store(error) => Self::from(error),
             Denied::Kernel(status) => internal(&status),

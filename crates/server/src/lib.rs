@@ -1,12 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod app;
+mod body;
 mod channel;
 mod error;
 mod first_start;
 mod identity;
 mod key;
 mod layers;
+mod metrics;
 pub mod operator;
 mod server;
 mod source_address;
@@ -16,4 +18,4 @@ mod v2;
 mod view;
 mod worker;
 
-pub use server::{Server, ServerConfig, StartError, make_admin_key};
+pub use server::{JobTimes, Server, ServerConfig, StartError, make_admin_key};

@@ -1,5 +1,6 @@
 //! The bench door.
 
+mod events;
 mod jobs;
 mod kernel;
 mod reports;
@@ -17,6 +18,7 @@ use crate::channel;
 pub(crate) fn routes() -> Router<Shared> {
     Router::new()
         .route("/healthz", get(server::healthz))
+        .route("/metrics", get(server::get_metrics))
         .route("/v0/server/version", get(server::version))
         .route("/v0/server/keys", post(kernel::create_admin_key))
         .route("/v0/server/kernel", get(kernel::get_kernel_stats))
@@ -43,6 +45,15 @@ pub(crate) fn routes() -> Router<Shared> {
             get(runners::list_specs).post(runners::add_spec),
         )
         .route("/v0/runners/{runner}/channel", get(channel::open_channel))
+        .route("/v0/runners/{runner}/jobs", post(channel::claim_job))
+        .route(
+            "/v0/runners/{runner}/jobs/{job}",
+            get(channel::open_job_channel),
+        )
+        .route(
+            "/v0/runners/{runner}/jobs/{job}/token",
+            post(channel::renew_pull_token),
+        )
         .route("/v0/specs", get(specs::list_specs).post(specs::create_spec))
         .route("/v0/specs/{spec}", get(specs::get_spec))
         .route("/v0/run", post(run::submit_run))
@@ -54,7 +65,15 @@ pub(crate) fn routes() -> Router<Shared> {
         )
         .route(
             "/v0/projects/{project}/jobs/{job}/events",
-            get(jobs::list_events),
+            get(events::list_events),
+        )
+        .route(
+            "/v0/projects/{project}/jobs/{job}/retry",
+            post(jobs::retry_job),
+        )
+        .route(
+            "/v0/projects/{project}/jobs/{job}/why",
+            get(jobs::explain_job),
         )
         .route(
             "/v0/projects/{project}/reports/{report}",

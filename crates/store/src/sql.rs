@@ -16,6 +16,7 @@ pub mod runner;
 pub mod setting;
 pub mod spec;
 pub mod testbed;
+pub mod waiting;
 
 use std::str::FromStr;
 

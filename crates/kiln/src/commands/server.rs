@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kiln_server::{Server, ServerConfig, StartError};
+use kiln_server::{JobTimes, Server, ServerConfig, StartError};
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -98,6 +98,7 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
         listen: plan.listen,
         public_url: plan.public_url.clone(),
         trusted_proxies: plan.trusted_proxies.clone(),
+        times: JobTimes::default(),
         store,
     };
     let server = Server::start(config, clock, entropy)

@@ -2,25 +2,38 @@
 
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use kiln_control::bench::{self, RetryRun};
 use kiln_control::{Denied, jobs};
-use kiln_model::JobUuid;
-use kiln_model::v0::{DateTime, Job, JobEvent, JobOutput};
-use kiln_store::sql::{job, job_event, job_output, project, runner, spec};
+use kiln_model::v0::{DateTime, Job, JobOutput, Waiting};
+use kiln_model::{JobUuid, ReportUuid, Status};
+use kiln_store::sql::job::{self, Listing};
+use kiln_store::sql::{job_output, project, report, runner, spec};
 use kiln_store::{ObjectKey, Query, Tx};
 use serde::Deserialize;
 
 use crate::app::{App, Shared};
 use crate::error::{ApiError, ApiResult};
 use crate::identity::User;
+use crate::layers::TOTAL_COUNT;
 use crate::view;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Paging {
+pub(super) struct Filter {
     #[serde(default = "default_per_page")]
     per_page: u8,
     /// 0 and 1 are both the first.
     #[serde(default)]
     page: u32,
+    status: Option<Status>,
+    direction: Option<Direction>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Direction {
+    Asc,
+    Desc,
 }
 
 const fn default_per_page() -> u8 {
@@ -31,20 +44,28 @@ pub(super) async fn list_jobs(
     State(app): State<Shared>,
     _: User,
     Path(project_ref): Path<String>,
-    UrlQuery(paging): UrlQuery<Paging>,
-) -> ApiResult<Json<Vec<Job>>> {
-    let limit = i64::from(paging.per_page);
-    let offset = limit * i64::from(paging.page.saturating_sub(1));
+    UrlQuery(filter): UrlQuery<Filter>,
+) -> ApiResult<([(HeaderName, HeaderValue); 1], Json<Vec<Job>>)> {
+    let limit = i64::from(filter.per_page);
+    let listing = Listing {
+        status: filter.status,
+        oldest_first: filter.direction == Some(Direction::Asc),
+        limit,
+        offset: limit * i64::from(filter.page.saturating_sub(1)),
+    };
     let read = move |query: &mut dyn Query| {
         let project =
             project::find_by_ref(query, &project_ref)?.ok_or(Denied::NotFound("project"))?;
-        let found = job::of_project(query, project.id, limit, offset)?;
-        found
+        let total = job::count_of_project(query, project.id, listing.status)?;
+        let found = job::of_project(query, project.id, listing)?;
+        let shown = found
             .iter()
             .map(|job| show(query, job))
-            .collect::<Result<Vec<_>, Denied>>()
+            .collect::<Result<Vec<_>, Denied>>()?;
+        Ok::<_, Denied>((total, shown))
     };
-    Ok(Json(app.store.reader.read(read).await?))
+    let (total, shown) = app.store.reader.read(read).await?;
+    Ok(([(TOTAL_COUNT, HeaderValue::from(total))], Json(shown)))
 }
 
 pub(super) async fn get_job(
@@ -62,7 +83,10 @@ pub(super) async fn get_job(
     };
     let (mut shown, output) = app.store.reader.read(read).await?;
     if let Some(output) = output {
-        shown.output = Some(load(&app, output).await?);
+        let mut output = load(&app, output).await?;
+        // Where stock clients look for a reason.
+        output.error = output.error.or_else(|| shown.error.clone());
+        shown.output = Some(output);
     }
     Ok(Json(shown))
 }
@@ -82,46 +106,46 @@ pub(super) async fn cancel_job(
     Ok(Json(app.store.ledger.submit(cancel).await?))
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct After {
-    /// The number of the last event the caller has seen.
-    #[serde(default)]
-    after: i64,
+/// Does an ended job again, as a new job that names it.
+pub(super) async fn retry_job(
+    State(app): State<Shared>,
+    User(account): User,
+    Path((project_ref, uuid)): Path<(String, JobUuid)>,
+) -> ApiResult<(StatusCode, Json<Job>)> {
+    let (wall, entropy) = (app.wall(), &*app.entropy);
+    let retry = RetryRun {
+        job: JobUuid::mint(wall, entropy),
+        report: ReportUuid::mint(wall, entropy),
+        account: Some(account.id),
+        actor: format!("user:{}", account.uuid),
+    };
+    let submit = move |tx: &mut dyn Tx| {
+        let found = find(tx, &project_ref, uuid)?;
+        let made = bench::retry_run(tx, &found, &retry)?;
+        show(tx, &made)
+    };
+    let made = app.store.ledger.submit(submit).await?;
+    Ok((StatusCode::CREATED, Json(made)))
 }
 
-/// No output that came through a channel is longer.
-const MAX_OUTPUT: u64 = 64 << 20;
-/// More at once would be a download, not a timeline.
-const MAX_EVENTS: i64 = 1_000;
-
-pub(super) async fn list_events(
+/// Why a job waits.
+pub(super) async fn explain_job(
     State(app): State<Shared>,
     _: User,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
-    UrlQuery(after): UrlQuery<After>,
-) -> ApiResult<Json<Vec<JobEvent>>> {
+) -> ApiResult<Json<Waiting>> {
+    let wall = app.wall();
     let read = move |query: &mut dyn Query| {
         let found = find(query, &project_ref, uuid)?;
-        let events = job_event::after(query, found.id, after.after, MAX_EVENTS)?;
-        Ok::<_, Denied>(events.into_iter().map(event).collect::<Vec<_>>())
+        jobs::waiting(query, &found, wall)
     };
     Ok(Json(app.store.reader.read(read).await?))
 }
 
-fn event(row: job_event::JobEvent) -> JobEvent {
-    JobEvent {
-        number: row.number,
-        event: row.what,
-        from: row.from,
-        to: row.to,
-        epoch: row.epoch,
-        actor: row.actor,
-        detail: row.detail,
-        at: DateTime(row.at),
-    }
-}
+/// No output that came through a channel is longer.
+const MAX_OUTPUT: u64 = 64 << 20;
 
-fn find<Q: Query + ?Sized>(
+pub(super) fn find<Q: Query + ?Sized>(
     query: &mut Q,
     project_ref: &str,
     uuid: JobUuid,
@@ -140,6 +164,11 @@ fn show<Q: Query + ?Sized>(query: &mut Q, found: &job::Job) -> Result<Job, Denie
         Some(id) => runner::find(query, id)?.map(|runner| runner.uuid),
         None => None,
     };
+    let retry_of = match found.ask.retry_of {
+        Some(id) => job::find(query, id)?,
+        None => None,
+    };
+    let unreadable = unreadable(query, found)?;
     Ok(Job {
         uuid: view::job_uuid(found)?,
         status: found.life.status,
@@ -152,7 +181,23 @@ fn show<Q: Query + ?Sized>(query: &mut Q, found: &job::Job) -> Result<Job, Denie
         created: DateTime(found.ask.created),
         modified: DateTime(found.life.modified),
         output: None,
+        error: unreadable.or_else(|| found.life.message.clone()),
+        retry_of: retry_of.as_ref().map(view::job_uuid).transpose()?,
     })
+}
+
+/// Why the output of a completed job could not be read, if it could not.
+fn unreadable<Q: Query + ?Sized>(
+    query: &mut Q,
+    found: &job::Job,
+) -> Result<Option<String>, Denied> {
+    let (Status::Completed, Some(id)) = (found.life.status, found.ask.report) else {
+        return Ok(None);
+    };
+    let report = report::find(query, id)?;
+    Ok(report
+        .filter(|report| report.status == "invalid")
+        .map(|report| report.error.unwrap_or_default()))
 }
 
 async fn load(app: &App, output: job_output::JobOutput) -> ApiResult<JobOutput> {

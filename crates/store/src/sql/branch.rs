@@ -41,6 +41,25 @@ pub fn find<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Branch>,
         .transpose()
 }
 
+/// By UUID, name or slug; a name goes before a slug.
+pub fn find_by_ref<Q: Query + ?Sized>(
+    query: &mut Q,
+    project: i64,
+    reference: &str,
+) -> Result<Option<Branch>, Error> {
+    query
+        .query_one(
+            select!(
+                "project_id = ?1 AND (uuid = ?2 OR name = ?2 OR slug = ?2) \
+                 ORDER BY CASE WHEN uuid = ?2 THEN 0 WHEN name = ?2 THEN 1 ELSE 2 END, id LIMIT 1"
+            ),
+            params![project, reference],
+        )?
+        .as_ref()
+        .map(read)
+        .transpose()
+}
+
 /// The branch of that name with the version that a report of `hash` belongs to: the same commit is the same version, and
 /// without a commit every report is a version of its own.
 pub fn ensure(

@@ -32,7 +32,26 @@ pub fn find<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Testbed>
         .transpose()
 }
 
-/// The testbed of that name, on `spec` from now on.
+/// By UUID, name or slug; a name goes before a slug.
+pub fn find_by_ref<Q: Query + ?Sized>(
+    query: &mut Q,
+    project: i64,
+    reference: &str,
+) -> Result<Option<Testbed>, Error> {
+    query
+        .query_one(
+            select!(
+                "project_id = ?1 AND (uuid = ?2 OR name = ?2 OR slug = ?2) \
+                 ORDER BY CASE WHEN uuid = ?2 THEN 0 WHEN name = ?2 THEN 1 ELSE 2 END, id LIMIT 1"
+            ),
+            params![project, reference],
+        )?
+        .as_ref()
+        .map(read)
+        .transpose()
+}
+
+/// The testbed of that name; on `spec` from now on, if there is one.
 pub fn ensure(
     tx: &mut dyn Tx,
     project: i64,
@@ -46,7 +65,7 @@ pub fn ensure(
     tx.execute(
         "INSERT INTO testbed (uuid, project_id, name, slug, spec_id, created, modified) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) \
-         ON CONFLICT (project_id, name) DO UPDATE SET spec_id = excluded.spec_id",
+         ON CONFLICT (project_id, name) DO UPDATE SET spec_id = COALESCE(excluded.spec_id, testbed.spec_id)",
         params![uuid.to_string(), project, name.as_str(), slug, spec, wall],
     )?;
     let row = tx.query_one(

@@ -1,0 +1,32 @@
+//! JSON bodies. What cannot be read is the caller's mistake: 400, with the place.
+
+use axum::body::to_bytes;
+use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
+use serde::de::DeserializeOwned;
+
+use crate::channel::MAX_MESSAGE;
+use crate::error::ApiError;
+
+/// The JSON body of a request, whatever its content type says: stock clients do not always say it.
+#[derive(Debug)]
+pub(crate) struct Body<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Body<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        let bytes = to_bytes(request.into_body(), MAX_MESSAGE)
+            .await
+            .map_err(|_| {
+                ApiError::new(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    "too_large",
+                    format!("the body is longer than {MAX_MESSAGE} bytes, or was cut off"),
+                )
+            })?;
+        serde_json::from_slice(&bytes)
+            .map(Self)
+            .map_err(|error| ApiError::bad_request(format!("unable to parse JSON body: {error}")))
+    }
+}
