@@ -261,11 +261,10 @@ fn what_a_canceled_job_wrote_is_kept() {
         world.write(move |tx| Ok(kiln_store::sql::job_output::find(tx, id, epoch)?))
     };
     assert_eq!(stored(&world), None);
-    assert_eq!(
-        world.fail(id, holder).unwrap(),
-        Delivered::Dropped(Status::Canceled)
-    );
-    assert!(stored(&world).is_some());
+    let dropped =
+        world.write(move |tx| fail(tx, id, holder, Some(&output("half")), "stopped", "test"));
+    assert_eq!(dropped, Delivered::Dropped(Status::Canceled));
+    assert_eq!(stored(&world).unwrap().digest, *output("half").digest());
     assert_eq!(world.status(id), Status::Canceled);
 }
 
