@@ -5,6 +5,10 @@
     reason = "doc comments here are help texts for a terminal"
 )]
 
+mod job;
+
+pub(crate) use job::{Follow, Job, List, Logs, Named};
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -44,6 +48,9 @@ pub(crate) enum Command {
     /// Execute jobs for a server
     #[command(subcommand)]
     Runner(Runner),
+    /// Look at jobs, cancel them, do them again
+    #[command(subcommand)]
+    Job(Job),
     /// Look into the durable kernel: inboxes, dead letters, frames
     #[command(subcommand)]
     Kernel(Kernel),
@@ -94,6 +101,15 @@ pub(crate) struct Server {
     /// Addresses (comma-separated) whose X-Forwarded-For counts [env: KILN_TRUSTED_PROXY]
     #[arg(long, value_name = "ADDRESSES")]
     pub(crate) trusted_proxy: Option<String>,
+    /// Seconds a runner may be silent [env: KILN_HEARTBEAT_TIMEOUT] [default: 90]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) heartbeat_timeout: Option<String>,
+    /// Seconds a job may take beyond its timeout [env: KILN_JOB_GRACE] [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) job_grace: Option<String>,
+    /// Seconds a job may wait for a runner [env: KILN_PENDING_EXPIRY] [default: for ever]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) pending_expiry: Option<String>,
 }
 
 #[derive(Debug, Args)]

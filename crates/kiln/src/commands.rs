@@ -3,6 +3,7 @@
 mod config;
 mod demo;
 mod exit_codes;
+mod job;
 mod kernel;
 mod runner;
 mod server;
@@ -31,6 +32,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Server(_) => server::run(&context),
         Command::Up(_) => up::run(&context),
         Command::Runner(Runner::Up(_)) => runner::run(&context),
+        Command::Job(command) => job::run(&context, &command),
         Command::Kernel(command) => kernel::run(&context, command),
         Command::Admin(Admin::Key(target)) => target::new_admin_key(&context, &target),
         Command::Config(Config::Show(json)) => config::show(&context, json.json),
@@ -49,6 +51,9 @@ fn given(command: &Command) -> Flags {
             ("objects", server.objects.clone()),
             ("public-url", server.public_url.clone()),
             ("trusted-proxy", server.trusted_proxy.clone()),
+            ("heartbeat-timeout", server.heartbeat_timeout.clone()),
+            ("job-grace", server.job_grace.clone()),
+            ("pending-expiry", server.pending_expiry.clone()),
         ]
     };
     let target = |target: &Target| -> Flags {
@@ -72,6 +77,7 @@ fn given(command: &Command) -> Flags {
             ("runner", up.runner.clone()),
             ("runner-data", up.runner_data.clone()),
         ],
+        Command::Job(job) => target(job.target()),
         Command::Kernel(Kernel::Stats(flags) | Kernel::DeadLetters(DeadLetters::List(flags)))
         | Command::Admin(Admin::Key(flags)) => target(flags),
         Command::Kernel(Kernel::DeadLetters(

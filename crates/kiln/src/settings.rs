@@ -71,6 +71,24 @@ pub(crate) const KNOWN: &[Known] = &[
         "comma-separated addresses whose X-Forwarded-For counts",
     ),
     known(
+        "heartbeat-timeout",
+        "KILN_HEARTBEAT_TIMEOUT",
+        Some("90"),
+        "seconds a runner may be silent before its job is given up",
+    ),
+    known(
+        "job-grace",
+        "KILN_JOB_GRACE",
+        Some("60"),
+        "seconds a job may take beyond its timeout",
+    ),
+    known(
+        "pending-expiry",
+        "KILN_PENDING_EXPIRY",
+        None,
+        "seconds a job may wait for a runner; default: for ever",
+    ),
+    known(
         "log",
         "KILN_LOG",
         Some("info"),
