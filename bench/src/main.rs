@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod adapters;
 mod arguments;
 mod aside;
 mod commits;
@@ -8,6 +9,7 @@ mod fsync;
 mod kernel;
 mod ledger;
 mod machine;
+mod registry;
 mod report;
 mod sample;
 mod slow_fsync;
@@ -54,6 +56,12 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     if arguments.subject.includes(Subject::Kernel) {
         measurements.push(kernel::measure_memory(window, &say)?);
         measurements.push(kernel::measure_sqlite(place.path(), window, &say)?);
+    }
+    if arguments.subject.includes(Subject::Adapters) {
+        measurements.push(adapters::measure(window, &say)?);
+    }
+    if arguments.subject.includes(Subject::Registry) {
+        measurements.extend(registry::measure(place.path(), &say)?);
     }
     Ok(Report {
         machine: Machine {

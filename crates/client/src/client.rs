@@ -84,6 +84,20 @@ impl Client {
         self.read(self.send(request).await?).await
     }
 
+    pub(crate) async fn patch<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        body: &impl Serialize,
+    ) -> Result<T, Error> {
+        let request = self.request(Method::PATCH, path)?.json(body);
+        self.read(self.send(request).await?).await
+    }
+
+    pub(crate) async fn delete(&self, path: &[&str]) -> Result<(), Error> {
+        let request = self.request(Method::DELETE, path)?;
+        self.send(request).await.map(drop)
+    }
+
     pub(crate) async fn probe(&self, path: &[&str]) -> Result<(), Error> {
         let request = self.request(Method::GET, path)?;
         self.send(request).await.map(drop)

@@ -75,6 +75,10 @@ impl Error {
         let answer = Answer::new(status, body);
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Self::Unauthorized(answer),
+            // As stock servers have it, to send no key at all is a bad request.
+            StatusCode::BAD_REQUEST if answer.code.as_deref() == Some("unauthorized") => {
+                Self::Unauthorized(answer)
+            }
             StatusCode::NOT_FOUND => Self::NotFound(answer),
             StatusCode::CONFLICT | StatusCode::LOCKED => Self::Conflict(answer),
             StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => Self::Failed(answer),

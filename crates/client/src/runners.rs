@@ -1,6 +1,6 @@
 //! Runners, and the specs they offer.
 
-use kiln_model::v0::{NewRunner, Runner, RunnerKey, Spec, SpecRef};
+use kiln_model::v0::{NewRunner, Runner, RunnerKey, RunnerToken, Spec, SpecRef, UpdateRunner};
 
 use crate::{Client, Error, Page};
 
@@ -24,6 +24,19 @@ impl Client {
         self.post_nothing(&["v0", "runners", runner, "key"]).await
     }
 
+    /// A new credential in the longer form; the old one is dead at once.
+    pub async fn rotate_runner_token(&self, runner: &str) -> Result<RunnerToken, Error> {
+        self.post_nothing(&["v0", "runners", runner, "token"]).await
+    }
+
+    pub async fn update_runner(
+        &self,
+        runner: &str,
+        change: &UpdateRunner,
+    ) -> Result<Runner, Error> {
+        self.patch(&["v0", "runners", runner], change).await
+    }
+
     /// Lets a runner take jobs of a spec; both by UUID or slug.
     pub async fn link_spec(&self, runner: &str, spec: &str) -> Result<Spec, Error> {
         let spec = SpecRef {
@@ -34,5 +47,9 @@ impl Client {
 
     pub async fn list_runner_specs(&self, runner: &str) -> Result<Vec<Spec>, Error> {
         self.get(&["v0", "runners", runner, "specs"]).await
+    }
+
+    pub async fn unlink_spec(&self, runner: &str, spec: &str) -> Result<(), Error> {
+        self.delete(&["v0", "runners", runner, "specs", spec]).await
     }
 }

@@ -1,6 +1,6 @@
 //! Hardware shapes.
 
-use kiln_model::v0::{NewSpec, Spec};
+use kiln_model::v0::{NewSpec, Spec, UpdateSpec};
 
 use crate::{Client, Error, Page};
 
@@ -16,5 +16,14 @@ impl Client {
     /// A spec by its UUID or slug.
     pub async fn get_spec(&self, spec: &str) -> Result<Spec, Error> {
         self.get(&["v0", "specs", spec]).await
+    }
+
+    pub async fn update_spec(&self, spec: &str, change: &UpdateSpec) -> Result<Spec, Error> {
+        self.patch(&["v0", "specs", spec], change).await
+    }
+
+    /// Only a spec that nothing refers to.
+    pub async fn delete_spec(&self, spec: &str) -> Result<(), Error> {
+        self.delete(&["v0", "specs", spec]).await
     }
 }

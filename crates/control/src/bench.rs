@@ -13,6 +13,6 @@ pub(crate) use process::output_key;
 pub use process::{Parsed, keep, parse};
 pub use retry::{RetryRun, retry_run};
 pub use settings::{BenchSettings, RunSettings};
-pub use submit::{ResolveImage, Submission, Submitted, create_project, submit_run};
+pub use submit::{ResolveImage, Submission, Submitted, submit_run};
 pub use tier::Tier;
 pub use work::Work;

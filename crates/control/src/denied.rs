@@ -28,6 +28,15 @@ pub enum Denied {
     Invalid(String),
     #[error("{0} is taken")]
     Taken(&'static str),
+    /// It would contradict what is there.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// Nobody in particular asks, and that is not enough.
+    #[error("a valid key is needed")]
+    Unauthorized,
+    /// The thing is no secret to the caller, but what they want with it is not theirs to do.
+    #[error("these credentials do not allow it")]
+    Forbidden,
     #[error(transparent)]
     Store(#[from] kiln_store::Error),
     #[error(transparent)]

@@ -1,14 +1,21 @@
 #![doc = include_str!("../README.md")]
 
+pub mod access;
+mod audit;
 pub mod bench;
 mod credential;
 mod denied;
+pub mod fleet;
 mod heartbeats;
+pub mod housekeeping;
 pub mod jobs;
+pub mod people;
+pub mod projects;
 pub mod queues;
 #[cfg(feature = "sabotage")]
 pub mod sabotage;
 pub mod session;
+mod slugs;
 pub mod tasks;
 #[cfg(test)]
 mod testing;
@@ -16,3 +23,4 @@ mod testing;
 pub use credential::Credential;
 pub use denied::Denied;
 pub use heartbeats::{Heartbeats, Truth};
+pub use slugs::NewSlug;

@@ -28,6 +28,8 @@ pub enum Task {
     CancelQueue { queue: i64 },
     /// Abandon the next batch of actions.
     AbandonActions,
+    /// Look after the next page of what is looked after now and then.
+    Housekeeping { from: Option<String> },
 }
 
 impl Task {
@@ -39,6 +41,7 @@ impl Task {
             Self::QueueIdle { queue } => format!("queue-idle:{queue}"),
             Self::CancelQueue { queue } => format!("queue-cancel:{queue}"),
             Self::AbandonActions => "abandon".to_owned(),
+            Self::Housekeeping { .. } => "housekeeping".to_owned(),
         }
     }
 

@@ -1,16 +1,19 @@
 //! A store in memory with a runner, a lane and a clock that is moved by hand, for the tests of this crate.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kiln_kernel::{Worker, WorkerConfig};
 use kiln_model::{Digest, Kind, Millis, Priority, Retry, RunnerUuid, Status, Timeouts};
 use kiln_store::sql::job::{self, Job, NewJob};
 use kiln_store::sql::{job_event, lane, runner};
+use kiln_store::tape::KernelStore;
 use kiln_store::testing::{ManualClock, MemoryDatabase, NoFaults, SeededEntropy};
 use kiln_store::{Error, Ledger, ObjectKey, Store, Tx};
 
 use crate::Denied;
+use crate::housekeeping::Housekeeper;
 use crate::jobs::{self, Claim, Holder};
 use crate::tasks::{Objects, SERVER, TaskHandler};
 
@@ -23,7 +26,19 @@ pub(crate) struct World {
     pub(crate) store: Store,
     pub(crate) clock: Arc<ManualClock>,
     worker: Worker<Ledger, TaskHandler>,
+    housekeeper: Arc<Pages>,
     pub(crate) lane: i64,
+}
+
+/// Counts the pages that were looked after.
+#[derive(Debug, Default)]
+struct Pages(AtomicUsize);
+impl Housekeeper for Pages {
+    fn page(&self, from: Option<&str>) -> Result<Option<String>, Error> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        let page: usize = from.map_or(1, |from| from.parse().unwrap());
+        Ok((page < World::PAGES).then(|| (page + 1).to_string()))
+    }
 }
 
 #[derive(Debug)]
@@ -54,9 +69,11 @@ impl World {
             Arc::new(NoFaults),
         )
         .unwrap();
+        let housekeeper = Arc::new(Pages::default());
         let handler = TaskHandler {
-            reader: store.reader.clone(),
+            store: KernelStore::live(store.ledger.clone()),
             objects: Arc::new(NoObjects),
+            housekeeper: Arc::clone(&housekeeper) as _,
             opened: store.ledger.now(),
         };
         let time = Arc::new(KernelTime(store.ledger.clone()));
@@ -75,8 +92,16 @@ impl World {
             store,
             clock,
             worker,
+            housekeeper,
             lane,
         }
+    }
+
+    /// How many pages one round of housekeeping has here.
+    pub(crate) const PAGES: usize = 2;
+
+    pub(crate) fn pages(&self) -> usize {
+        self.housekeeper.0.load(Ordering::Relaxed)
     }
 
     pub(crate) fn write<R: Send + 'static>(

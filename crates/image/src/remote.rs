@@ -6,6 +6,7 @@ mod challenge;
 mod client;
 mod error;
 mod file_stream;
+mod manage;
 mod progress;
 mod pull;
 mod push;

@@ -62,6 +62,21 @@ impl Results {
         add_measure(&benchmark, measures, measure, metric)
     }
 
+    /// Adds measures, to a benchmark that may be there already with others.
+    pub(crate) fn add_measures(
+        &mut self,
+        benchmark: BenchmarkName,
+        measures: Measures,
+    ) -> Result<(), Refused> {
+        let Some(present) = self.benchmarks.get_mut(&benchmark) else {
+            return self.add_benchmark(benchmark, measures);
+        };
+        for (measure, metric) in measures {
+            add_measure(&benchmark, present, measure, metric)?;
+        }
+        Ok(())
+    }
+
     pub fn get(&self, benchmark: &str, measure: &str) -> Option<Metric> {
         let measures = self.benchmarks.get(benchmark)?;
         let measure: ResourceName = measure.parse().ok()?;

@@ -5,11 +5,15 @@
     reason = "doc comments here are help texts for a terminal"
 )]
 
-mod job;
-
-pub(crate) use job::{Follow, Job, List, Logs, Named};
+pub(crate) mod directory;
+mod image;
+pub(crate) mod job;
+mod registry;
 
 use std::path::PathBuf;
+
+pub(crate) use image::{Build, Image, Named, Pull, Push, Repository, Tag};
+pub(crate) use registry::{Gc, Quota, Registry};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -45,15 +49,38 @@ pub(crate) enum Command {
     Server(Server),
     /// Run the server with a local runner beside it, in one process
     Up(Up),
-    /// Execute jobs for a server
+    /// Execute jobs for a server, and register those that do
     #[command(subcommand)]
     Runner(Runner),
     /// Look at jobs, cancel them, do them again
     #[command(subcommand)]
-    Job(Job),
+    Job(job::Job),
+    /// Hardware shapes that jobs ask for
+    #[command(subcommand)]
+    Spec(directory::Spec),
+    /// Organizations and who belongs to them
+    #[command(subcommand)]
+    Org(directory::Org),
+    /// Projects and their keys
+    #[command(subcommand)]
+    Project(directory::Project),
+    /// Keys of people
+    #[command(subcommand)]
+    Key(directory::Keys),
+    /// Servers and keys, remembered by name
+    #[command(subcommand)]
+    Profile(directory::Profile),
     /// Look into the durable kernel: inboxes, dead letters, frames
     #[command(subcommand)]
     Kernel(Kernel),
+    /// Run a recording of a server's kernel again, and name the first thing that comes out differently
+    Replay(Replay),
+    /// Make, push, pull and look at images
+    #[command(subcommand)]
+    Image(Image),
+    /// Look after a server's registry of images
+    #[command(subcommand)]
+    Registry(Registry),
     /// Things only the administrator of a server does
     #[command(subcommand)]
     Admin(Admin),
@@ -110,6 +137,9 @@ pub(crate) struct Server {
     /// Seconds a job may wait for a runner [env: KILN_PENDING_EXPIRY] [default: for ever]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) pending_expiry: Option<String>,
+    /// Record the kernel's worker into a new file of this directory, for `kiln replay`; it grows with every step [env: KILN_RECORD]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -125,6 +155,8 @@ pub(crate) struct Up {
 pub(crate) enum Runner {
     /// Connect to a server and execute its jobs until told to stop
     Up(RunnerUp),
+    #[command(flatten)]
+    Fleet(directory::Fleet),
 }
 
 #[derive(Debug, Args)]
@@ -238,6 +270,14 @@ pub(crate) struct KeyDecode {
     /// The value under the key, as hex
     #[arg(long, value_name = "HEX")]
     pub(crate) value: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// A file that `kiln server --record DIR` made
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }
 
 #[derive(Debug, Subcommand)]

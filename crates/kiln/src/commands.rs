@@ -1,12 +1,23 @@
 //! One file per command.
 
 mod config;
+mod connection;
 mod demo;
 mod exit_codes;
+mod fleet;
+mod image;
 mod job;
 mod kernel;
+mod key;
+mod org;
+mod profile;
+mod project;
+mod registry;
+mod replay;
 mod runner;
 mod server;
+mod spec;
+mod table;
 mod target;
 mod up;
 
@@ -33,7 +44,16 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Up(_) => up::run(&context),
         Command::Runner(Runner::Up(_)) => runner::run(&context),
         Command::Job(command) => job::run(&context, &command),
+        Command::Runner(Runner::Fleet(command)) => fleet::run(&context, command),
+        Command::Spec(command) => spec::run(&context, command),
+        Command::Org(command) => org::run(&context, command),
+        Command::Project(command) => project::run(&context, command),
+        Command::Key(command) => key::run(&context, command),
+        Command::Profile(command) => profile::run(&context, command),
         Command::Kernel(command) => kernel::run(&context, command),
+        Command::Replay(replay) => replay::run(&context, &replay),
+        Command::Image(command) => image::run(&context, &command),
+        Command::Registry(command) => registry::run(&context, &command),
         Command::Admin(Admin::Key(target)) => target::new_admin_key(&context, &target),
         Command::Config(Config::Show(json)) => config::show(&context, json.json),
         Command::ExitCodes(json) => exit_codes::run(&context, json.json),
@@ -42,6 +62,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
 
 /// The settings given as flags of the command.
 fn given(command: &Command) -> Flags {
+    use crate::cli::directory::{Access, Profile};
     use crate::cli::{DeadLetters, Kernel, Server, Target};
     let server = |server: &Server| -> Flags {
         vec![
@@ -54,6 +75,7 @@ fn given(command: &Command) -> Flags {
             ("heartbeat-timeout", server.heartbeat_timeout.clone()),
             ("job-grace", server.job_grace.clone()),
             ("pending-expiry", server.pending_expiry.clone()),
+            ("record", server.record.clone()),
         ]
     };
     let target = |target: &Target| -> Flags {
@@ -64,7 +86,23 @@ fn given(command: &Command) -> Flags {
             ("database", target.database.clone()),
         ]
     };
+    let access = |access: &Access| -> Flags {
+        vec![
+            ("host", access.host.clone()),
+            ("key", access.key.clone()),
+            ("profile", access.profile.clone()),
+            ("data", access.data.clone()),
+        ]
+    };
     match command {
+        Command::Runner(Runner::Fleet(command)) => access(command.access()),
+        Command::Spec(command) => access(command.access()),
+        Command::Org(command) => access(command.access()),
+        Command::Project(command) => access(command.access()),
+        Command::Key(command) => access(command.access()),
+        Command::Profile(Profile::Add(add)) => {
+            vec![("host", add.host.clone()), ("key", add.key.clone())]
+        }
         Command::Server(flags) => server(flags),
         Command::Up(up) => {
             let mut flags = server(&up.server);
@@ -84,8 +122,12 @@ fn given(command: &Command) -> Flags {
             DeadLetters::Show(letter) | DeadLetters::Replay(letter),
         )) => target(&letter.target),
         Command::Kernel(Kernel::DeadLetters(DeadLetters::Drain(drain))) => target(&drain.target),
+        Command::Registry(command) => target(command.target()),
+        Command::Image(command) => command.target().map(target).unwrap_or_default(),
         Command::Kernel(Kernel::Frame(_) | Kernel::Key(_))
+        | Command::Replay(_)
         | Command::Demo(_)
+        | Command::Profile(_)
         | Command::Config(_)
         | Command::ExitCodes(_) => Vec::new(),
     }

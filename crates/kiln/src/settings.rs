@@ -89,6 +89,12 @@ pub(crate) const KNOWN: &[Known] = &[
         "seconds a job may wait for a runner; default: for ever",
     ),
     known(
+        "record",
+        "KILN_RECORD",
+        None,
+        "directory into which the kernel's worker is recorded, for kiln replay",
+    ),
+    known(
         "log",
         "KILN_LOG",
         Some("info"),
@@ -107,6 +113,12 @@ pub(crate) const KNOWN: &[Known] = &[
         what: "key to talk to the server with",
         secret: true,
     },
+    known(
+        "profile",
+        "KILN_PROFILE",
+        None,
+        "profile that names the server and the key; default: the one `kiln profile use` chose",
+    ),
     known("runner", "KILN_RUNNER", None, "UUID or slug of this runner"),
     known(
         "runner-data",
@@ -196,6 +208,13 @@ impl Settings {
             "{key} is not a setting"
         );
         self.values.get(key).map(|setting| setting.value.as_str())
+    }
+
+    /// Where things are kept that belong beside the configuration file.
+    pub(crate) fn directory() -> PathBuf {
+        let mut place = usual_place(&|name| env::var(name).ok());
+        place.pop();
+        place
     }
 
     pub(crate) fn find(&self, key: &str) -> Option<&Setting> {

@@ -41,6 +41,10 @@ impl Terminal {
         self.data(&text)
     }
 
+    pub(crate) const fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     /// One line about what is going on.
     pub(crate) fn note(&self, line: &str) {
         if !self.quiet {

@@ -17,7 +17,8 @@ pub use id::{
     UserUuid, WorkerId,
 };
 pub use name::{
-    BranchName, GitHash, InvalidName, MAX_BRANCH_NAME, MAX_NAME, PoolName, ResourceName, Slug,
+    BranchName, Email, GitHash, InvalidName, MAX_BRANCH_NAME, MAX_NAME, PoolName, ProjectUrl,
+    ResourceName, Slug,
 };
 pub use policy::{Priority, Retry, RetryDecision, Timeouts};
 pub use status::{Kind, Status, Trigger};

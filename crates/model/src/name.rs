@@ -72,6 +72,10 @@ names! {
     BranchName("branch name", "1 to 256 characters, as git allows") = is_branch_name;
     /// The name of a queue's pool of runners.
     PoolName("pool name", "1 to 64 characters of a-z, 0-9 and single hyphens between them") = is_slug;
+    /// Where mail for a person would go.
+    Email("email address", "one @ with something on both sides, at most 254 characters, no spaces") = is_email;
+    /// A project's page.
+    ProjectUrl("URL", "http:// or https:// and a host, at most 2048 characters, no spaces") = is_project_url;
     /// Forty hex digits.
     GitHash("git hash", "40 lower-case hex digits") = is_git_hash;
 }
@@ -92,6 +96,33 @@ impl Slug {
         }
         slug.trim_end_matches('-').parse().ok()
     }
+
+    /// The same with something behind it that makes it another; the result is no longer than a slug may be.
+    #[must_use]
+    pub fn with_suffix(&self, suffix: &str) -> Option<Self> {
+        let room = MAX_NAME.checked_sub(suffix.len() + 1)?;
+        let kept = self.0[..self.0.len().min(room)].trim_end_matches('-');
+        format!("{kept}-{suffix}").parse().ok()
+    }
+}
+
+fn is_email(text: &str) -> bool {
+    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !is_bidi_control(c);
+    text.len() <= 254
+        && text.chars().all(plain)
+        && text.split_once('@').is_some_and(|(local, host)| {
+            !local.is_empty() && !host.is_empty() && !host.contains('@')
+        })
+}
+
+fn is_project_url(text: &str) -> bool {
+    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !is_bidi_control(c);
+    let host = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"));
+    text.len() <= 2048
+        && text.chars().all(plain)
+        && host.is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['/', '?', '#']))
 }
 
 fn is_resource_name(text: &str) -> bool {
@@ -177,6 +208,37 @@ mod tests {
                 "a@{b", "@", "a~1",
             ],
         );
+    }
+
+    #[test]
+    fn email_addresses() {
+        check::<Email>(
+            &["a@b", "admin@localhost", "first.last+tag@example.com"],
+            &["", "a", "@b", "a@", "a@b@c", "a b@c", "a@b\n"],
+        );
+    }
+
+    #[test]
+    fn project_urls() {
+        check::<ProjectUrl>(
+            &["https://example.com", "http://localhost:3000/x?y"],
+            &[
+                "",
+                "https://",
+                "https:///x",
+                "javascript:alert(1)",
+                "ftp://x",
+                "https://a b",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_suffix_makes_another_slug_of_legal_length() {
+        let slug: Slug = "a-b".parse().unwrap();
+        assert_eq!(slug.with_suffix("xyz").unwrap().as_str(), "a-b-xyz");
+        let long: Slug = "a".repeat(64).parse().unwrap();
+        assert_eq!(long.with_suffix("12345678").unwrap().as_str().len(), 64);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What operators see of a server's insides.
 
+pub mod registry;
+
 use serde::{Deserialize, Serialize};
 
 /// How much the kernel holds.

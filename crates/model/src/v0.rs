@@ -1,22 +1,36 @@
 //! Wire types of the bench door. Field names and optional fields are those of stock clients.
 
+mod adapter;
 mod channel;
 mod datetime;
 mod job;
 mod job_channel;
+mod key;
+mod people;
+mod project;
 mod run;
+mod server;
 mod spec;
 
+pub use adapter::{Adapter, UnknownAdapter};
 pub use channel::{RunnerMessage, RunnerMetadata, ServerMessage};
 pub use datetime::DateTime;
 pub use job::{Blocker, ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, JobOutput, Waiting};
 pub use job_channel::{ClaimRequest, JobMessage, PullToken};
-pub use run::{
-    Adapter, Branch, Head, Metric, NewRun, NewRunJob, Project, Report, ReportMeasure, ReportResult,
-    Settings, Testbed, UserSummary, Version,
+pub use key::{CreatedProjectKey, CreatedUserKey, NewKey, ProjectKey, UpdateKey, UserKey};
+pub use people::{
+    Allowed, Invited, Member, NewMember, NewOrganization, NewUser, Organization, Permission, Plan,
+    PlanLevel, Role, UpdateMember, UpdateOrganization, UpdatePlan, UpdateUser, User,
 };
+pub use project::{NewProject, Project, UpdateProject, Visibility};
+pub use run::{
+    Branch, Head, Metric, NewRun, NewRunJob, Report, ReportMeasure, ReportResult, Settings,
+    Testbed, UserSummary, Version,
+};
+pub use server::{AuditEntry, ConsoleConfig, JobCounts, ServerConfig, ServerStats, ServerVersion};
 pub use spec::{
-    Architecture, NewRunner, NewSpec, OperatingSystem, Runner, RunnerKey, Spec, SpecRef,
+    Architecture, NewRunner, NewSpec, OperatingSystem, Runner, RunnerKey, RunnerToken, Spec,
+    SpecRef, UpdateRunner, UpdateSpec,
 };
 
 use serde::{Deserialize, Serialize};
@@ -28,10 +42,4 @@ pub struct ErrorBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,
     pub message: String,
-}
-
-/// `GET /v0/server/version`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerVersion {
-    pub version: String,
 }

@@ -1,6 +1,7 @@
 //! Blobs, as one project sees them.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::Stream;
@@ -9,7 +10,7 @@ use kiln_store::sql::registry::blob;
 use kiln_store::sql::registry::piece::Piece;
 
 use crate::uploads::blob_lock;
-use crate::{Refusal, Registry};
+use crate::{Refusal, Registry, quota};
 
 /// A blob that the project it was asked for holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,6 +20,10 @@ pub struct Blob {
     pieces: Vec<Piece>,
 }
 
+/// Whoever looks for a blob may be about to push a manifest that names it. That is written down so often at most: less
+/// often than things are collected, and not on every look.
+const TOUCH_EVERY: Duration = Duration::from_hours(1);
+
 impl Registry {
     pub async fn blob(&self, project: i64, digest: &Digest) -> Result<Blob, Refusal> {
         let digest = digest.clone();
@@ -26,15 +31,29 @@ impl Registry {
             let Some(blob) = blob::find_held(query, project, &digest)? else {
                 return Ok(None);
             };
+            let touched = blob::touched(query, project, blob.id)?;
             let pieces = blob::pieces(query, blob.id)?;
-            Ok(Some(Blob {
+            let found = Blob {
                 digest: blob.digest,
                 size: blob.size,
                 pieces,
-            }))
+            };
+            Ok(Some((found, blob.id, touched)))
         });
         let found: Result<_, kiln_store::Error> = found.await;
-        found?.ok_or(Refusal::BlobUnknown)
+        let (blob, id, touched) = found?.ok_or(Refusal::BlobUnknown)?;
+        if touched.is_some_and(|touched| touched + TOUCH_EVERY < self.store.ledger.now()) {
+            let noted = self
+                .store
+                .ledger
+                .submit(move |tx| blob::touch(tx, project, id));
+            let noted: Result<(), kiln_store::Error> = noted.await;
+            // A full disk can still be read.
+            if let Err(error) = noted {
+                tracing::warn!(%error, "that a blob was looked for is not written down");
+            }
+        }
+        Ok(blob)
     }
 
     /// The bytes of a blob from `range.start` to before `range.end`, a block at a time.
@@ -54,11 +73,10 @@ impl Registry {
             let Some(blob) = blob::find_held(tx, from, &digest)? else {
                 return Ok(false);
             };
-            blob::hold(tx, to, blob.id)?;
+            quota::hold(tx, to, &blob)?;
             Ok(true)
         });
-        let mounted: Result<_, kiln_store::Error> = mounted.await;
-        Ok(mounted?)
+        mounted.await
     }
 
     /// Takes a blob from the project, and its bytes from the disk if nobody else holds it.
@@ -70,13 +88,7 @@ impl Registry {
             if let Some(by) = blob::named_by(tx, project, blob.id)? {
                 return Err(Refusal::BlobNamed { by });
             }
-            blob::let_go(tx, project, blob.id)?;
-            if blob::is_held(tx, blob.id)? {
-                return Ok(Vec::new());
-            }
-            let pieces = blob::pieces(tx, blob.id)?;
-            blob::remove(tx, blob.id)?;
-            Ok(pieces)
+            Ok(blob::release(tx, project, &blob)?)
         });
         self.pieces.delete(&removed.await?).await;
         Ok(())

@@ -164,7 +164,10 @@ fn store(
 ) -> Result<(), Refusal> {
     let repository = repository::find_or_insert(tx, at.project, &at.path)?;
     let id = match manifest::find_id(tx, repository, &row.digest)? {
-        Some(known) => known,
+        Some(known) => {
+            manifest::touch(tx, known)?;
+            known
+        }
         None => store_new(tx, at.project, repository, row, content)?,
     };
     for name in tags {
@@ -228,7 +231,7 @@ fn delete(tx: &mut dyn Tx, at: &Repository, reference: &Reference) -> Result<(),
     Ok(())
 }
 
-fn hash(bytes: &[u8], algorithm: Algorithm) -> Digest {
+pub(crate) fn hash(bytes: &[u8], algorithm: Algorithm) -> Digest {
     let digest = match algorithm {
         Algorithm::Sha256 => Digest::from_hash(&sha2::Sha256::digest(bytes)),
         Algorithm::Sha512 => Digest::from_hash(&sha2::Sha512::digest(bytes)),

@@ -32,6 +32,10 @@ pub enum Refusal {
     WrongLength { announced: u64, arrived: u64 },
     #[error("a blob has at most {MAX_BLOB_BYTES} bytes")]
     BlobTooLarge,
+    #[error(
+        "the project has as much as its quota allows: delete what it does not need, or ask for more"
+    )]
+    QuotaExceeded,
     #[error("the digest is {expected}, the content has {actual}")]
     WrongDigest { expected: Digest, actual: Digest },
     #[error("the content stopped before its end: {0}")]
@@ -55,6 +59,7 @@ impl Refusal {
             Self::ContentMissing(_) => Code::ManifestBlobUnknown,
             Self::UploadUnknown => Code::BlobUploadUnknown,
             Self::OutOfOrder { .. } | Self::Interrupted(_) => Code::BlobUploadInvalid,
+            Self::QuotaExceeded => Code::Denied,
             Self::WrongDigest { .. } => Code::DigestInvalid,
             Self::Store(_) => Code::Unknown,
         }

@@ -19,7 +19,7 @@ use kiln_store::sql::registry::{blob, repository};
 use sha2::Digest as _;
 
 use crate::running_hash::RunningHash;
-use crate::{MAX_BLOB_BYTES, Refusal, Registry, Repository, UploadId};
+use crate::{MAX_BLOB_BYTES, Refusal, Registry, Repository, UploadId, quota};
 
 /// An upload under way, in the one repository it belongs to.
 #[derive(Clone, Debug)]
@@ -80,11 +80,19 @@ impl Registry {
             // Another version of this program put it down: read again what it had read.
             None => self.hash_again(&upload).await?,
         };
-        let room = MAX_BLOB_BYTES.saturating_sub(upload.size);
+        let quota = self.quota_room(session.repository.project).await?;
+        let room = MAX_BLOB_BYTES.min(quota).saturating_sub(upload.size);
         let piece = self
             .pieces
             .put(&key, upload.size, chunk.body, &mut hash, room)
-            .await?;
+            .await
+            .map_err(|refusal| {
+                if quota < MAX_BLOB_BYTES && matches!(refusal, Refusal::BlobTooLarge) {
+                    Refusal::QuotaExceeded
+                } else {
+                    refusal
+                }
+            })?;
         let arrived = piece.as_ref().map_or(0, |piece| piece.size);
         if let Some(announced) = chunk.length.filter(|announced| *announced != arrived) {
             self.pieces.delete(piece.as_slice()).await;
@@ -229,7 +237,7 @@ fn keep(
     upload: i64,
     size: u64,
     digest: &Digest,
-) -> Result<Kept, kiln_store::Error> {
+) -> Result<Kept, Refusal> {
     tx.serialize_on(&blob_lock(digest))?;
     let pieces = upload::pieces(tx, upload)?;
     let whole: u64 = pieces.iter().map(|piece| piece.size).sum();
@@ -237,11 +245,11 @@ fn keep(
         return Ok(Kept::Changed);
     }
     if let Some(known) = blob::find(tx, digest)? {
-        blob::hold(tx, project, known.id)?;
+        quota::hold(tx, project, &known)?;
         return Ok(Kept::Known(pieces));
     }
     let blob = blob::insert(tx, digest, size, &pieces)?;
-    blob::hold(tx, project, blob)?;
+    quota::hold(tx, project, &blob)?;
     Ok(Kept::New)
 }
 

@@ -1,4 +1,4 @@
-//! JSON bodies. What cannot be read is the caller's mistake: 400, with the place.
+//! Bodies of requests: JSON, whatever the content type says, and refused in the words stock clients know.
 
 use axum::body::to_bytes;
 use axum::extract::{FromRequest, Request};
@@ -8,8 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::channel::MAX_MESSAGE;
 use crate::error::ApiError;
 
-/// The JSON body of a request, whatever its content type says: stock clients do not always say it.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Body<T> {

@@ -48,15 +48,36 @@ impl ApiError {
     }
 }
 
+impl ApiError {
+    /// As stock servers have it: to send nothing is a bad request, to send something wrong is not authorized.
+    pub(crate) fn no_credentials() -> Self {
+        Self::new(
+            StatusCode::BAD_REQUEST,
+            "unauthorized",
+            "the request has no `Authorization` header: send `Authorization: Bearer <key>`",
+        )
+    }
+
+    pub(crate) fn forbidden() -> Self {
+        Self::new(
+            StatusCode::FORBIDDEN,
+            "forbidden",
+            "these credentials do not allow it",
+        )
+    }
+}
+
 impl From<Denied> for ApiError {
     fn from(denied: Denied) -> Self {
         match denied {
             Denied::NotFound(what) => Self::not_found(what),
-            Denied::Revoked => Self::unauthorized(),
             Denied::Invalid(message) => Self::bad_request(message),
             Denied::Store(error) => Self::from(error),
             Denied::Kernel(status) => internal(&status),
+            Denied::Revoked | Denied::Unauthorized => Self::unauthorized(),
+            Denied::Forbidden => Self::forbidden(),
             Denied::Taken(_)
+            | Denied::Conflict(_)
             | Denied::Ended(_)
             | Denied::QueueClosed
             | Denied::RetriesSpent(_)

@@ -1,8 +1,9 @@
 //! What a new store needs before it can serve: a secret to sign with, and somebody who may administer it.
 
-use kiln_control::Denied;
-use kiln_model::{Clock, Entropy, KeyUuid, UserUuid};
-use kiln_store::sql::{account, setting};
+use kiln_control::people::{self, NewAccount, NewKeyParts};
+use kiln_control::{Denied, NewSlug};
+use kiln_model::{Clock, Entropy, KeyUuid, OrganizationUuid, UserUuid};
+use kiln_store::sql::setting;
 use kiln_store::{Store, Tx};
 
 use crate::key::{self, KeyKind};
@@ -31,21 +32,25 @@ pub(crate) fn admin(
     entropy: &dyn Entropy,
 ) -> Result<Option<String>, Denied> {
     let key = key::mint(KeyKind::User, entropy);
-    let hash = key::hash(&key);
-    let (user, uuid) = (
-        UserUuid::mint(clock.wall(), entropy),
-        KeyUuid::mint(clock.wall(), entropy),
-    );
+    let parts = key_parts(&key, clock, entropy);
+    let ids = NewAccount {
+        uuid: UserUuid::mint(clock.wall(), entropy),
+        organization: OrganizationUuid::mint(clock.wall(), entropy),
+        slug: NewSlug {
+            asked: None,
+            suffix: key::mint_suffix(entropy),
+        },
+    };
     let made = store
         .ledger
         .submit(move |tx: &mut dyn Tx| {
-            tx.serialize_on("first start")?;
-            if account::find_by_email(tx, ADMIN_EMAIL)?.is_some() {
-                return Ok::<_, Denied>(false);
+            let email = ADMIN_EMAIL.parse().expect("a valid address");
+            let made = people::create_first_admin(tx, &email, &ids)?;
+            if made.is_some() {
+                let name = "first key".parse().expect("a valid name");
+                people::operator_key(tx, ADMIN_EMAIL, &name, &parts)?;
             }
-            let id = account::insert(tx, user, "Admin", ADMIN_EMAIL, true)?;
-            account::insert_key(tx, uuid, id, "first key", &hash)?;
-            Ok(true)
+            Ok::<_, Denied>(made.is_some())
         })
         .wait()?;
     Ok(made.then_some(key))
@@ -58,16 +63,20 @@ pub(crate) fn another_admin_key(
     entropy: &dyn Entropy,
 ) -> Result<String, Denied> {
     let key = key::mint(KeyKind::User, entropy);
-    let hash = key::hash(&key);
-    let uuid = KeyUuid::mint(clock.wall(), entropy);
+    let parts = key_parts(&key, clock, entropy);
     store
         .ledger
         .submit(move |tx: &mut dyn Tx| {
-            let admin = account::find_by_email(tx, ADMIN_EMAIL)?
-                .ok_or(Denied::NotFound("administrator"))?;
-            account::insert_key(tx, uuid, admin.id, "operator", &hash)?;
-            Ok::<_, Denied>(())
+            let name = "operator".parse().expect("a valid name");
+            people::operator_key(tx, ADMIN_EMAIL, &name, &parts)
         })
         .wait()?;
     Ok(key)
+}
+
+fn key_parts(key: &str, clock: &dyn Clock, entropy: &dyn Entropy) -> NewKeyParts {
+    NewKeyParts {
+        uuid: KeyUuid::mint(clock.wall(), entropy),
+        hash: key::hash(key),
+    }
 }

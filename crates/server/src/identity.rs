@@ -3,15 +3,22 @@
 use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
+use kiln_control::access;
+use kiln_store::Query;
 use kiln_store::sql::account::{self, Account};
+use kiln_store::sql::project_key;
 
 use crate::app::Shared;
 use crate::error::{ApiError, ApiResult};
 use crate::key::{self, KeyKind};
 
+/// Anybody: a person, the holder of a project's key, or nobody in particular. A credential that is sent must be good.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller(pub(crate) access::Caller);
+
 /// The server's administrator.
 #[derive(Clone, Debug)]
-pub(crate) struct Admin;
+pub(crate) struct Admin(pub(crate) access::Caller);
 
 /// A person with a live key.
 #[derive(Clone, Debug)]
@@ -29,24 +36,52 @@ pub(crate) async fn account_of(app: &Shared, credential: &str) -> ApiResult<Opti
     if !credential.starts_with(KeyKind::User.prefix()) {
         return Ok(None);
     }
-    let hash = key::hash(credential);
+    let (hash, wall) = (key::hash(credential), app.wall());
     let found = app
         .store
         .reader
-        .read(move |query| account::find_by_key(query, &hash))
+        .read(move |query| account::find_by_key(query, &hash, wall))
         .await;
     Ok(found?)
+}
+
+/// Whom this credential shows, if anybody.
+pub(crate) async fn caller_of(app: &Shared, credential: &str) -> ApiResult<Option<access::Caller>> {
+    if credential.starts_with(KeyKind::Project.prefix()) {
+        let (hash, wall) = (key::hash(credential), app.wall());
+        let find = move |query: &mut dyn Query| project_key::find_by_hash(query, &hash, wall);
+        let found = app.store.reader.read(find).await?;
+        return Ok(found.map(access::Caller::ProjectKey));
+    }
+    let found = account_of(app, credential).await?;
+    Ok(found.map(access::Caller::Account))
+}
+
+impl FromRequestParts<Shared> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Shared) -> ApiResult<Self> {
+        if !parts.headers.contains_key(AUTHORIZATION) {
+            return Ok(Self(access::Caller::Anonymous));
+        }
+        let credential = bearer(parts).ok_or_else(ApiError::unauthorized)?.to_owned();
+        let caller = caller_of(app, &credential).await?;
+        caller.map(Self).ok_or_else(ApiError::unauthorized)
+    }
 }
 
 impl FromRequestParts<Shared> for User {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &Shared) -> ApiResult<Self> {
-        let credential = bearer(parts).ok_or_else(ApiError::unauthorized)?.to_owned();
-        account_of(app, &credential)
-            .await?
-            .map(User)
-            .ok_or_else(ApiError::unauthorized)
+        if !parts.headers.contains_key(AUTHORIZATION) {
+            return Err(ApiError::no_credentials());
+        }
+        match Caller::from_request_parts(parts, app).await?.0 {
+            access::Caller::Account(account) => Ok(Self(account)),
+            access::Caller::ProjectKey(_) => Err(ApiError::forbidden()),
+            access::Caller::Anonymous => Err(ApiError::unauthorized()),
+        }
     }
 }
 
@@ -55,11 +90,8 @@ impl FromRequestParts<Shared> for Admin {
 
     async fn from_request_parts(parts: &mut Parts, app: &Shared) -> ApiResult<Self> {
         let User(account) = User::from_request_parts(parts, app).await?;
-        // A stranger and a user without the right see the same.
-        if account.admin {
-            Ok(Self)
-        } else {
-            Err(ApiError::unauthorized())
-        }
+        let caller = access::Caller::Account(account);
+        access::administrator(&caller)?;
+        Ok(Self(caller))
     }
 }

@@ -9,6 +9,7 @@ const RANDOM_CHARACTERS: usize = 30;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyKind {
     User,
+    Project,
     Runner,
 }
 
@@ -16,6 +17,7 @@ impl KeyKind {
     pub(crate) const fn prefix(self) -> &'static str {
         match self {
             Self::User => "bencher_user_",
+            Self::Project => "bencher_run_",
             Self::Runner => "bencher_runner_",
         }
     }
@@ -36,6 +38,28 @@ pub(crate) fn mint(kind: KeyKind, entropy: &dyn Entropy) -> String {
         }
     }
     key
+}
+
+/// The longer form of a runner's credential: the prefix and 64 hex digits.
+pub(crate) fn mint_runner_token(entropy: &dyn Entropy) -> String {
+    let mut random = [0; 32];
+    entropy.fill(&mut random);
+    format!(
+        "{}{}",
+        KeyKind::Runner.prefix(),
+        kiln_kernel::hex::encode(&random)
+    )
+}
+
+/// Eight letters and digits to put behind a slug that is taken.
+pub(crate) fn mint_suffix(entropy: &dyn Entropy) -> String {
+    const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    let mut random = [0; 8];
+    entropy.fill(&mut random);
+    random
+        .into_iter()
+        .map(|byte| char::from(DIGITS[usize::from(byte % 36)]))
+        .collect()
 }
 
 pub(crate) fn hash(key: &str) -> String {
@@ -74,5 +98,14 @@ mod tests {
         assert_eq!(mint(KeyKind::User, &entropy).len(), 43);
         assert_ne!(hash(&key), hash(&mint(KeyKind::Runner, &entropy)));
         assert_eq!(hash(&key).len(), 64);
+        assert_eq!(mint(KeyKind::Project, &entropy).len(), 42);
+    }
+
+    #[test]
+    fn the_longer_form_of_a_runners_credential_is_64_hex_digits() {
+        let token = mint_runner_token(&Counting::default());
+        assert_eq!(token.len(), 79);
+        let digits = token.strip_prefix("bencher_runner_").unwrap();
+        assert!(digits.bytes().all(|b| b.is_ascii_hexdigit()));
     }
 }

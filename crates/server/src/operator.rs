@@ -1,5 +1,7 @@
 //! What operators do to a store: over HTTP when a server has it open, directly when none has.
 
+pub mod registry;
+
 use kiln_kernel::{Dbi, InboxKey, Kv as _, KvTx, Status, dead_letters, hex, records, timers};
 use kiln_model::operator::{DeadLetter, InboxStats, KernelStats, Replayed};
 use kiln_store::Ledger;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ use crate::app::{App, Shared};
 use crate::channel::Channels;
 use crate::layers::{self, RequestIds};
 use crate::metrics::Metrics;
+use crate::recording;
 use crate::token::Tokens;
 use crate::worker::{self, KernelWorker};
 use crate::{first_start, v0, v2};
@@ -34,6 +36,8 @@ pub struct ServerConfig {
     /// Whose `X-Forwarded-For` counts.
     pub trusted_proxies: Vec<IpAddr>,
     pub times: JobTimes,
+    /// Where the kernel's worker is recorded, for [`crate::recording::replay`].
+    pub record: Option<PathBuf>,
     pub store: StoreConfig,
 }
 
@@ -83,6 +87,11 @@ pub enum StartError {
     },
     #[error(transparent)]
     Store(#[from] kiln_store::Error),
+    #[error("cannot record into {}: {source}", directory.display())]
+    Record {
+        directory: PathBuf,
+        source: std::io::Error,
+    },
     #[error("the store is not as it should be: {0}")]
     Contents(#[from] Denied),
     #[error("the kernel does not start: {0}")]
@@ -150,7 +159,11 @@ impl Server {
         let mut owner = [0; 8];
         app.entropy.fill(&mut owner);
         let owner = u64::from_le_bytes(owner);
-        let kernel = blocking(move || worker::start_kernel(&opened, owner, handle)).await?;
+        let kernel = blocking(move || {
+            let kernel = recording::kernel_store(&opened, owner, config.record.as_deref())?;
+            Ok::<_, StartError>(worker::start_kernel(&opened, kernel, owner, handle)?)
+        })
+        .await?;
         let stop = CancellationToken::new();
         let tasks = vec![
             tokio::spawn(worker::pulse(Arc::clone(&app), stop.clone())),
@@ -218,11 +231,14 @@ fn routes(app: &Shared) -> Router {
         clock: Arc::clone(&app.clock),
         entropy: Arc::clone(&app.entropy),
     };
-    Router::new()
+    let doors = Router::new()
         .merge(v0::routes())
         .merge(v2::routes())
+        .with_state(Arc::clone(app));
+    // Around the doors and not on each of them: only from there can be seen which methods a path has.
+    Router::new()
+        .fallback_service(doors)
         .layer(middleware::from_fn_with_state(ids, layers::stamp))
-        .with_state(Arc::clone(app))
 }
 
 async fn serve(listener: TcpListener, routes: Router, stop: CancellationToken) {

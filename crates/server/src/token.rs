@@ -24,6 +24,20 @@ pub(crate) struct Claims {
     pub(crate) sub: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) oci: Option<OciScope>,
+    /// Further repositories, for clients that move blobs from one to another.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) more: Vec<OciScope>,
+}
+
+impl Claims {
+    /// What the bearer may do in a repository, by its exact name; none when the token does not speak of it.
+    pub(crate) fn actions_in(&self, repository: &str) -> Option<&[Action]> {
+        self.oci
+            .iter()
+            .chain(&self.more)
+            .find(|scope| scope.repository.as_deref() == Some(repository))
+            .map(|scope| scope.actions.as_slice())
+    }
 }
 
 /// Who may accept the token.
@@ -80,14 +94,28 @@ impl Tokens {
         wall: Millis,
         seconds: i64,
     ) -> String {
+        self.sign_all(audience, subject, oci.into_iter().collect(), wall, seconds)
+    }
+
+    /// The same for several repositories.
+    pub(crate) fn sign_all(
+        &self,
+        audience: Audience,
+        subject: String,
+        mut scopes: Vec<OciScope>,
+        wall: Millis,
+        seconds: i64,
+    ) -> String {
         let iat = wall.as_secs();
+        let more = scopes.split_off(scopes.len().min(1));
         let claims = Claims {
             aud: audience,
             exp: iat + seconds,
             iat,
             iss: ISSUER.to_owned(),
             sub: subject,
-            oci,
+            oci: scopes.pop(),
+            more,
         };
         let body = serde_json::to_vec(&claims).expect("claims are plain data");
         let signed = format!("{HEADER}.{}", URL_SAFE_NO_PAD.encode(body));
@@ -155,6 +183,28 @@ mod tests {
                 .check(&token, NOW + std::time::Duration::from_mins(10))
                 .is_none()
         );
+    }
+
+    #[test]
+    fn a_token_may_speak_of_several_repositories() {
+        let scope = |name: &str, actions: &[Action]| OciScope {
+            repository: Some(name.to_owned()),
+            actions: actions.to_vec(),
+        };
+        let scopes = vec![
+            scope("to", &[Action::Pull, Action::Push]),
+            scope("from", &[Action::Pull]),
+            scope("secret", &[]),
+        ];
+        let token = tokens().sign_all(Audience::OciAuth, String::new(), scopes, NOW, 60);
+        let claims = tokens().check(&token, NOW).unwrap();
+        assert_eq!(
+            claims.actions_in("to"),
+            Some([Action::Pull, Action::Push].as_slice())
+        );
+        assert_eq!(claims.actions_in("from"), Some([Action::Pull].as_slice()));
+        assert_eq!(claims.actions_in("secret"), Some([].as_slice()));
+        assert_eq!(claims.actions_in("t"), None);
     }
 
     #[test]

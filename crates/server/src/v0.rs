@@ -1,13 +1,25 @@
 //! The bench door.
 
+mod directory;
 mod events;
 mod jobs;
 mod kernel;
+mod listing;
+mod members;
+mod organizations;
+mod project_keys;
+mod projects;
+mod registry;
 mod reports;
 mod run;
 mod runners;
 mod server;
 mod specs;
+mod user_keys;
+mod users;
+
+#[cfg(test)]
+mod tests;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -17,6 +29,7 @@ use crate::channel;
 
 pub(crate) fn routes() -> Router<Shared> {
     Router::new()
+        .merge(directory::routes())
         .route("/healthz", get(server::healthz))
         .route("/metrics", get(server::get_metrics))
         .route("/v0/server/version", get(server::version))
@@ -34,15 +47,15 @@ pub(crate) fn routes() -> Router<Shared> {
             "/v0/server/kernel/dead-letters/{worker}/{seq}/replay",
             post(kernel::replay_dead_letter),
         )
+        .route("/v0/server/registry", get(registry::get_registry_stats))
+        .route("/v0/server/registry/gc", post(registry::collect_registry))
         .route(
-            "/v0/runners",
-            get(runners::list_runners).post(runners::create_runner),
+            "/v0/server/registry/verify",
+            post(registry::verify_registry),
         )
-        .route("/v0/runners/{runner}", get(runners::get_runner))
-        .route("/v0/runners/{runner}/key", post(runners::rotate_key))
         .route(
-            "/v0/runners/{runner}/specs",
-            get(runners::list_specs).post(runners::add_spec),
+            "/v0/server/registry/quotas/{project}",
+            get(registry::get_quota).put(registry::set_quota),
         )
         .route("/v0/runners/{runner}/channel", get(channel::open_channel))
         .route("/v0/runners/{runner}/jobs", post(channel::claim_job))
@@ -54,8 +67,6 @@ pub(crate) fn routes() -> Router<Shared> {
             "/v0/runners/{runner}/jobs/{job}/token",
             post(channel::renew_pull_token),
         )
-        .route("/v0/specs", get(specs::list_specs).post(specs::create_spec))
-        .route("/v0/specs/{spec}", get(specs::get_spec))
         .route("/v0/run", post(run::submit_run))
         .route("/v0/projects/{project}/jobs", get(jobs::list_jobs))
         .route("/v0/projects/{project}/jobs/{job}", get(jobs::get_job))

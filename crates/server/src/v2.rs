@@ -3,12 +3,14 @@
 mod access;
 mod blobs;
 mod dispatch;
+mod drain;
 mod error;
 mod listings;
 mod manifests;
 mod parameters;
 mod projects;
 mod range;
+mod scope;
 mod token;
 mod uploads;
 

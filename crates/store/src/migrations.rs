@@ -36,6 +36,14 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "0003_registry",
         script: Script::Portable(include_str!("../migrations/0003_registry.sql")),
     },
+    Migration {
+        name: "0004_identity",
+        script: Script::Portable(include_str!("../migrations/0004_identity.sql")),
+    },
+    Migration {
+        name: "0005_registry_lifecycle",
+        script: Script::Portable(include_str!("../migrations/0005_registry_lifecycle.sql")),
+    },
 ];
 
 impl Script {

@@ -2,25 +2,32 @@
 //! they decide nothing.
 
 pub mod account;
+pub mod account_key;
+pub mod audit;
 pub mod branch;
 pub mod heartbeat;
 pub mod job;
 pub mod job_event;
 pub mod job_output;
 pub mod lane;
+pub mod listing;
+pub mod member;
+pub mod organization;
 pub mod project;
+pub mod project_key;
 pub mod queue;
 pub mod registry;
 pub mod report;
 pub mod runner;
 pub mod setting;
 pub mod spec;
+pub mod stats;
 pub mod testbed;
 pub mod waiting;
 
 use std::str::FromStr;
 
-use crate::{Error, Row};
+use crate::{Error, Query, Row, Value};
 
 /// What an `INSERT … RETURNING id` answered.
 fn inserted_id(row: Option<Row>) -> Result<i64, Error> {
@@ -46,4 +53,26 @@ fn parse_optional<T: FromStr>(row: &Row, index: usize) -> Result<Option<T>, Erro
         Some(_) => parse(row, index).map(Some),
         None => Ok(None),
     }
+}
+
+/// What a `SELECT COUNT(*)` answered.
+fn count<Q: Query + ?Sized>(query: &mut Q, sql: &str, params: &[Value]) -> Result<i64, Error> {
+    query
+        .query_one(sql, params)?
+        .map_or(Ok(0), |row| row.get(0))
+}
+
+/// The value whose name is stored.
+fn one_of<T: Copy>(
+    all: &[T],
+    name: fn(&T) -> &'static str,
+    stored: &str,
+    what: &str,
+) -> Result<T, Error> {
+    all.iter()
+        .find(|value| name(value) == stored)
+        .copied()
+        .ok_or_else(|| Error::Corrupt {
+            what: format!("{what} {stored:?}"),
+        })
 }

@@ -14,9 +14,7 @@ async fn a_job_runs_on_postgresql_and_s3_and_two_servers_share_them() {
     std::fs::create_dir_all(&bucket).unwrap();
     let s3 = serve_s3(&town.path().join("s3")).await;
     let database = kiln_store::testing::postgres_database();
-    let objects = format!(
-        "s3://kiln/objects?endpoint=http://{s3}&path_style=true&region=us-east-1&access_key_id={ACCESS}&secret_access_key={SECRET}"
-    );
+    let objects = object_url(s3);
     let more = [
         "--database",
         database.as_str(),
@@ -57,8 +55,15 @@ async fn a_job_runs_on_postgresql_and_s3_and_two_servers_share_them() {
 const ACCESS: &str = "access";
 const SECRET: &str = "secretsecret";
 
+/// Where a server finds the bucket `kiln` of an S3 server.
+pub(crate) fn object_url(s3: SocketAddr) -> String {
+    format!(
+        "s3://kiln/objects?endpoint=http://{s3}&path_style=true&region=us-east-1&access_key_id={ACCESS}&secret_access_key={SECRET}"
+    )
+}
+
 /// An S3 server on a directory.
-async fn serve_s3(root: &std::path::Path) -> SocketAddr {
+pub(crate) async fn serve_s3(root: &std::path::Path) -> SocketAddr {
     let file_system = s3s_fs::FileSystem::new(root).unwrap();
     let mut builder = s3s::service::S3ServiceBuilder::new(file_system);
     builder.set_auth(s3s::auth::SimpleAuth::from_single(ACCESS, SECRET));

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_control::Heartbeats;
+use kiln_control::housekeeping::NoHousekeeping;
 use kiln_control::tasks::{SERVER, TaskHandler};
 use kiln_kernel::{OnError, Time, Worker, WorkerConfig};
 use kiln_model::Millis;
+use kiln_store::tape::KernelStore;
 use kiln_store::testing::{MemoryDatabase, SeededEntropy};
 use kiln_store::{Bell, Ledger, Store};
 
@@ -43,8 +45,9 @@ impl Server {
         let opened = store.ledger.now();
         let kernel_bell = store.bells.subscribe(Bell::Kernel);
         let handler = TaskHandler {
-            reader: store.reader.clone(),
+            store: KernelStore::live(store.ledger.clone()),
             objects: Arc::clone(&host.objects) as _,
+            housekeeper: Arc::new(NoHousekeeping),
             opened,
         };
         let mut config = WorkerConfig::new(SERVER);

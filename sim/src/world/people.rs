@@ -1,5 +1,6 @@
 //! What people want: jobs, results, and now and then something else.
 
+use kiln_control::access::Caller;
 use kiln_control::bench::{RunSettings, Submission, Work};
 use kiln_model::v0::{NewRun, NewRunJob};
 use kiln_model::{
@@ -206,8 +207,7 @@ impl World {
             work: Work::of(&run, settings).expect("the run is for a runner"),
             settings,
             run,
-            account: None,
-            actor: "user".to_owned(),
+            caller: Caller::Anonymous,
             source_address: None,
             report: ReportUuid::mint(wall, entropy),
             job: JobUuid::mint(wall, entropy),

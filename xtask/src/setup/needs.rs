@@ -12,6 +12,11 @@ pub(super) struct Need {
 
 pub(super) const NEEDS: &[Need] = &[
     Need {
+        package: "buildah",
+        proof: Proof::Program("buildah"),
+        why: "somebody else's image builder, for the registry and for Dockerfiles",
+    },
+    Need {
         package: "busybox-static",
         proof: Proof::StaticProgram("busybox"),
         why: "a whole user land in one file, for the images of tests and demo",
@@ -20,6 +25,11 @@ pub(super) const NEEDS: &[Need] = &[
         package: "docker-registry",
         proof: Proof::Program("docker-registry"),
         why: "somebody else's registry, for our OCI client",
+    },
+    Need {
+        package: "podman",
+        proof: Proof::Program("podman"),
+        why: "somebody else's container engine, for the registry",
     },
     Need {
         package: "postgresql",

@@ -116,3 +116,73 @@ fn times(job: &job::Job) -> (Millis, Millis) {
         None => (start, end),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kiln_insight::Adapter;
+    use kiln_model::Millis;
+    use kiln_model::v0::IterationOutput;
+
+    use super::*;
+
+    const UUID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+    fn report(adapter: Adapter) -> Report {
+        Report {
+            id: 1,
+            uuid: UUID.parse().unwrap(),
+            project: 1,
+            account: None,
+            branch: 1,
+            version: 0,
+            git_hash: None,
+            testbed: 1,
+            adapter: adapter.to_string(),
+            settings: format!(r#"{{"adapter": {:?}}}"#, adapter.name()),
+            status: "running".to_owned(),
+            error: None,
+            start_time: Millis(0),
+            end_time: Millis(0),
+            created: Millis(0),
+        }
+    }
+
+    fn output(stdout: &str) -> Vec<u8> {
+        let iteration = IterationOutput {
+            stdout: Some(stdout.to_owned()),
+            ..IterationOutput::default()
+        };
+        let output = JobOutput {
+            results: vec![iteration],
+            ..JobOutput::default()
+        };
+        serde_json::to_vec(&output).unwrap()
+    }
+
+    #[test]
+    fn each_adapter_is_reached_by_its_name_on_the_wire() {
+        for adapter in Adapter::ALL.iter().copied() {
+            let parsed = parse(&report(adapter), &output("no result"));
+            let reason = parsed.metrics.unwrap_err();
+            let expected = format!("the adapter {adapter} cannot read result 0: ");
+            assert!(reason.starts_with(&expected), "{reason}");
+        }
+    }
+
+    #[test]
+    fn output_of_a_harness_becomes_metrics() {
+        let text = "BenchmarkAdd-2   1000   12.5 ns/op   16 B/op";
+        let metrics = parse(&report(Adapter::GoBench), &output(text))
+            .metrics
+            .unwrap();
+        let found: Vec<(&str, &str, f64)> = metrics
+            .iter()
+            .map(|m| (m.benchmark.as_str(), m.measure.as_str(), m.value))
+            .collect();
+        let expected = [
+            ("BenchmarkAdd-2", "allocated", 16.0),
+            ("BenchmarkAdd-2", "latency", 12.5),
+        ];
+        assert_eq!(found, expected);
+    }
+}

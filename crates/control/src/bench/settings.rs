@@ -51,8 +51,9 @@ impl RunSettings {
         let text = |pick: fn(&v0::Settings) -> &Option<String>| {
             settings.and_then(|settings| pick(settings).as_deref())
         };
-        let adapter =
-            read::<Adapter>(text(|settings| &settings.adapter))?.unwrap_or(Adapter::Magic);
+        let adapter = settings
+            .and_then(|settings| settings.adapter)
+            .unwrap_or_default();
         let parse = Settings {
             average: read::<Average>(text(|settings| &settings.average))?,
             fold: read::<Fold>(text(|settings| &settings.fold))?,

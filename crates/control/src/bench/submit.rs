@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kiln_model::v0::{JobConfig, NewRun, NewRunJob};
+use kiln_model::v0::{JobConfig, NewRun, NewRunJob, Permission};
 use kiln_model::{
     BranchName, BranchUuid, Digest, JobUuid, Kind, Millis, OrganizationUuid, ProjectUuid,
     ReportUuid, ResourceName, Retry, Slug, TestbedUuid, Timeouts,
@@ -19,6 +19,8 @@ use super::image::{ImageReference, ImageVersion};
 use super::tier::Tier;
 use super::work::Work;
 use super::{BenchSettings, RunSettings, process};
+use crate::access::{self, Caller};
+use crate::projects::{self, OnTheFly};
 use crate::{Denied, jobs};
 
 /// A checked request, with the ids it will have: minted outside, so that the transaction can run again.
@@ -27,8 +29,7 @@ pub struct Submission {
     pub run: NewRun,
     pub work: Work,
     pub settings: RunSettings,
-    pub account: Option<i64>,
-    pub actor: String,
+    pub caller: Caller,
     pub source_address: Option<String>,
     pub report: ReportUuid,
     pub job: JobUuid,
@@ -36,6 +37,12 @@ pub struct Submission {
     pub organization: OrganizationUuid,
     pub branch: NewBranch,
     pub testbed: TestbedUuid,
+}
+
+impl Submission {
+    fn account(&self) -> Option<i64> {
+        self.caller.account().map(|account| account.id)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -180,7 +187,7 @@ fn insert_report(
         id: 0,
         uuid: submission.report,
         project: project.id,
-        account: submission.account,
+        account: submission.account(),
         branch: branch.id,
         version: branch.version,
         git_hash: hash,
@@ -276,7 +283,7 @@ fn submit_job(
         root: None,
         created: tx.wall(),
     };
-    jobs::submit(tx, ask, &submission.actor)
+    jobs::submit(tx, ask, &submission.caller.actor())
 }
 
 /// What the client found out about where the run comes from.
@@ -305,40 +312,26 @@ fn find_or_create_project(
             "the run names no project, and neither does its image: set `project`".to_owned(),
         ));
     };
-    tx.serialize_on(&format!("project:{reference}"))?;
-    if let Some(found) = project::find_by_ref(tx, reference)? {
-        return Ok(found);
+    if project::find_by_ref(tx, reference)?.is_none() {
+        // The same slug may come twice at the same time: the second is for the project that the first made.
+        projects::serialize_creation(tx)?;
+    }
+    if project::find_by_ref(tx, reference)?.is_some() {
+        return access::project(tx, &submission.caller, reference, Permission::Create);
     }
     let slug: Slug = reference.parse().map_err(|_| Denied::NotFound("project"))?;
     if reference.parse::<ProjectUuid>().is_ok() {
         return Err(Denied::NotFound("project"));
     }
-    create_project(tx, &slug, submission.project, submission.organization)
-}
-
-/// A project on the fly, in the server's own organization.
-pub fn create_project(
-    tx: &mut dyn Tx,
-    slug: &Slug,
-    uuid: ProjectUuid,
-    organization: OrganizationUuid,
-) -> Result<Project, Denied> {
-    let home: Slug = HOME.parse().expect("a valid slug");
-    // The first projects of a server may come at the same time, and make one organization between them.
-    tx.serialize_on("organization:local")?;
-    let organization_id = if let Some(id) = project::find_organization(tx, &home)? {
-        id
-    } else {
-        let name = HOME.parse().expect("a valid name");
-        project::insert_organization(tx, organization, &name, &home)?
+    if matches!(submission.caller, Caller::ProjectKey(_)) {
+        return Err(Denied::NotFound("project"));
+    }
+    let ids = OnTheFly {
+        project: submission.project,
+        organization: submission.organization,
     };
-    let name: ResourceName = slug.as_str().parse().expect("a slug is a valid name");
-    project::insert(tx, uuid, organization_id, &name, slug)?;
-    project::find_by_ref(tx, slug.as_str())?.ok_or(Denied::NotFound("project"))
+    projects::create_on_the_fly(tx, &slug, ids, submission.account())
 }
-
-/// The organization of projects that were created on the fly.
-const HOME: &str = "local";
 
 /// Repositories of the same name are told apart by the hash of their first commit.
 fn project_of_context(run: &NewRun) -> Option<Slug> {

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kiln_kernel::{Handler, MessageView, Preparing, Slot, Status, Step, TimerKey};
+use kiln_kernel::{Handler, Kv as _, MessageView, Preparing, Slot, Status, Step, TimerKey};
 use kiln_model::{Digest, Millis};
 use kiln_store::sql::{job, job_output, project, report};
-use kiln_store::{DatabaseErrorKind, Error, ObjectKey, Query, Reader, Tx};
+use kiln_store::tape::KernelStore;
+use kiln_store::{DatabaseErrorKind, Error, ObjectKey, Query, Tx};
 
 use super::Task;
 use crate::bench::{self, Parsed, output_key};
+use crate::housekeeping::{self, Housekeeper};
 use crate::{Denied, jobs, queues, session};
 
 /// Where outputs come to rest. Writing the same bytes under the same key again is harmless.
@@ -20,8 +22,10 @@ pub trait Objects: Send + Sync + fmt::Debug {
 /// The kernel's handler for every task of the server.
 #[derive(Debug)]
 pub struct TaskHandler {
-    pub reader: Reader,
+    /// What the slow half reads from, and does things outside through: so that a replay can answer for both.
+    pub store: KernelStore,
     pub objects: Arc<dyn Objects>,
+    pub housekeeper: Arc<dyn Housekeeper>,
     /// Kernel time at which this server began to listen.
     pub opened: Millis,
 }
@@ -37,6 +41,10 @@ pub enum Prepared {
         parsed: Parsed,
         object_key: ObjectKey,
     },
+    /// A page was looked after.
+    Tidied {
+        next: Option<String>,
+    },
 }
 
 impl Handler<dyn Tx> for TaskHandler {
@@ -47,6 +55,13 @@ impl Handler<dyn Tx> for TaskHandler {
             .map_err(|error| Status::Corrupt(format!("a task cannot be read: {error}")))?;
         match task {
             Task::Process { job, epoch } => self.read_result(job, epoch),
+            Task::Housekeeping { from } => {
+                let next = self.store.outside("look after a page", &from, || {
+                    self.housekeeper.page(from.as_deref())
+                });
+                let next = next.map_err(|error| Status::Store(error.to_string()))?;
+                Ok(Prepared::Tidied { next })
+            }
             task @ (Task::Deadline { .. }
             | Task::QueueIdle { .. }
             | Task::CancelQueue { .. }
@@ -75,7 +90,8 @@ impl Handler<dyn Tx> for TaskHandler {
             Prepared::Nothing(Task::CancelQueue { queue }) => queues::cancel_some(tx, *queue),
             Prepared::Nothing(Task::AbandonActions) => session::abandon_some(tx),
             // The job was deleted, or its result is not in this epoch any more.
-            Prepared::Nothing(Task::Process { .. }) => Ok(()),
+            Prepared::Nothing(Task::Process { .. } | Task::Housekeeping { .. }) => Ok(()),
+            Prepared::Tidied { next } => housekeeping::turn(tx, next.clone()),
         };
         outcome.map_err(status)
     }
@@ -84,16 +100,18 @@ impl Handler<dyn Tx> for TaskHandler {
 impl TaskHandler {
     fn read_result(&self, id: i64, epoch: i64) -> Result<Prepared, Status> {
         let found = self
-            .reader
-            .read(move |query| load(query, id, epoch))
-            .wait()
-            .map_err(status)?;
+            .store
+            .read(move |tx| load(tx, id, epoch).map_err(status))?;
         let Some(found) = found else {
             return Ok(Prepared::Nothing(Task::Process { job: id, epoch }));
         };
         let parsed = bench::parse(&found.report, &found.body);
-        self.objects
-            .put(&found.object_key, &found.digest, &found.body)
+        let asked = (found.object_key.to_string(), found.digest.to_string());
+        self.store
+            .outside("keep an output", &asked, || {
+                self.objects
+                    .put(&found.object_key, &found.digest, &found.body)
+            })
             .map_err(|error| {
                 Status::Store(format!("the output of job {id} was not kept: {error}"))
             })?;
@@ -168,6 +186,9 @@ fn status(denied: Denied) -> Status {
         | Denied::RetriesSpent(_)
         | Denied::Invalid(_)
         | Denied::Taken(_)
+        | Denied::Conflict(_)
+        | Denied::Unauthorized
+        | Denied::Forbidden
         | Denied::Store(_) => Status::Error(denied.to_string()),
     }
 }

@@ -117,7 +117,7 @@ impl Client {
         Err(ImageError::TooDeep.into())
     }
 
-    async fn fetch_manifest(
+    pub(super) async fn fetch_manifest(
         &self,
         repository: &Repository,
         version: &Version,

@@ -7,48 +7,17 @@ use kiln_model::ResourceName;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::Number;
 
-use crate::limits::MAX_REASON;
+use super::document::{expect_a_start, malformed};
 use crate::results::add_measure;
 use crate::{BenchmarkName, Measures, Metric, ParseError, Results};
 
 pub(crate) fn parse(text: &str) -> Result<Results, ParseError> {
-    expect_an_object(text)?;
+    expect_a_start(text, &['{'], "`{`, the start of an object of benchmarks")?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let results = Benchmarks
         .deserialize(&mut deserializer)
         .and_then(|results| deserializer.end().map(|()| results));
-    results.map_err(|error| malformed(&error))
-}
-
-/// Most wrong inputs are not JSON at all; the parser's own words for them ("expected ident") help nobody.
-fn expect_an_object(text: &str) -> Result<(), ParseError> {
-    let start = text.trim_ascii_start();
-    if start.starts_with('{') {
-        return Ok(());
-    }
-    let before = &text[..text.len() - start.len()];
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let found = start
-        .chars()
-        .next()
-        .map_or_else(|| "the end of the text".to_owned(), |c| format!("{c:?}"));
-    Err(ParseError::Malformed {
-        line: before.matches('\n').count() + 1,
-        column: before.len() - line_start + 1,
-        reason: format!("expected `{{`, the start of an object of benchmarks, found {found}"),
-    })
-}
-
-fn malformed(error: &serde_json::Error) -> ParseError {
-    let (line, column) = (error.line(), error.column());
-    let text = error.to_string();
-    let position = format!(" at line {line} column {column}");
-    let reason = text.strip_suffix(&position).unwrap_or(&text);
-    ParseError::Malformed {
-        line,
-        column,
-        reason: reason.chars().take(MAX_REASON).collect(),
-    }
+    results.map_err(|error| malformed(text, &error))
 }
 
 struct Benchmarks;

@@ -139,6 +139,7 @@ async fn start_server(
         public_url: None,
         trusted_proxies: Vec::new(),
         times: JobTimes::default(),
+        record: None,
         store,
     };
     Server::start(config, clock, entropy)

@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 
 use super::Context;
 use super::target::{Answerer, from_client};
-use crate::cli::{self, Follow, List, Logs, Named};
+use crate::cli::job::{self as cli, Follow, List, Logs, Named};
 use crate::failure::{Exit, Failure};
 
 pub(super) fn run(context: &Context<'_>, command: &cli::Job) -> Result<Exit, Failure> {

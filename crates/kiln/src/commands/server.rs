@@ -39,6 +39,7 @@ pub(super) struct Plan {
     public_url: Option<String>,
     trusted_proxies: Vec<IpAddr>,
     times: JobTimes,
+    record: Option<PathBuf>,
 }
 
 impl Plan {
@@ -63,6 +64,7 @@ impl Plan {
                 .map(|url| url.trim_end_matches('/').to_owned()),
             trusted_proxies: trusted_proxies(settings.get("trusted-proxy").unwrap_or_default())?,
             times: times(settings)?,
+            record: settings.get("record").map(PathBuf::from),
             data,
         })
     }
@@ -127,6 +129,7 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
         public_url: plan.public_url.clone(),
         trusted_proxies: plan.trusted_proxies.clone(),
         times: plan.times,
+        record: plan.record.clone(),
         store,
     };
     let server = Server::start(config, clock, entropy)
@@ -181,11 +184,15 @@ pub(super) async fn until_told(server: &Server, stop: &mut StopSignals) -> Resul
 }
 
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    // Whoever speaks TLS in this process does so with ring; a second call finds it installed.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    use_ring();
     Ok(tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?)
+}
+
+/// Whoever speaks TLS in this process does so with ring; a second call finds it installed.
+pub(super) fn use_ring() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
 fn explain(plan: &Plan, error: &StartError) -> Failure {
@@ -207,6 +214,11 @@ fn explain(plan: &Plan, error: &StartError) -> Failure {
             plan.data.display()
         ))
         .because(error),
+        StartError::Record { directory, source } => {
+            Failure::usage(format!("cannot record into {}", directory.display()))
+                .because(source)
+                .hint("choose another directory with --record, or make it writable for this user")
+        }
         StartError::Contents(_) | StartError::Kernel(_) => {
             Failure::unexpected("the server cannot start").because(error)
         }

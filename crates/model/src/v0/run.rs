@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DateTime, Spec};
+use super::{Adapter, DateTime, Project, Spec};
 use crate::{
-    BranchName, BranchUuid, GitHash, HeadUuid, JobUuid, OrganizationUuid, ProjectUuid, ReportUuid,
-    ResourceName, Slug, TestbedUuid, UserUuid,
+    BranchName, BranchUuid, GitHash, HeadUuid, JobUuid, ProjectUuid, ReportUuid, ResourceName,
+    Slug, TestbedUuid, UserUuid,
 };
 
 /// `POST /v0/run`.
@@ -57,9 +57,6 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fold: Option<String>,
 }
-
-/// The name of an adapter; `insight` knows which there are.
-pub type Adapter = String;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NewRunJob {
@@ -141,19 +138,6 @@ pub struct UserSummary {
     pub uuid: UserUuid,
     pub name: ResourceName,
     pub slug: Slug,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Project {
-    pub uuid: ProjectUuid,
-    pub organization: OrganizationUuid,
-    pub name: ResourceName,
-    pub slug: Slug,
-    pub url: Option<String>,
-    pub visibility: String,
-    pub created: DateTime,
-    pub modified: DateTime,
-    pub claimed: Option<DateTime>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -58,6 +58,19 @@ pub struct NewSpec {
     pub fallback: bool,
 }
 
+/// Hardware never changes: a job that ran on a spec ran on exactly that.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpdateSpec {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<ResourceName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slug: Option<Slug>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived: Option<bool>,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Runner {
     pub uuid: RunnerUuid,
@@ -77,6 +90,16 @@ pub struct NewRunner {
     pub slug: Option<Slug>,
 }
 
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UpdateRunner {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<ResourceName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slug: Option<Slug>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archived: Option<bool>,
+}
+
 /// Answered once, when a runner is made or its key rotated.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunnerKey {
@@ -87,6 +110,21 @@ pub struct RunnerKey {
 impl std::fmt::Debug for RunnerKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("RunnerKey")
+            .field("uuid", &self.uuid)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The longer form of a runner's credential. Answered once; the key it replaces is dead.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunnerToken {
+    pub uuid: RunnerUuid,
+    pub token: String,
+}
+
+impl std::fmt::Debug for RunnerToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunnerToken")
             .field("uuid", &self.uuid)
             .finish_non_exhaustive()
     }

@@ -2,11 +2,12 @@
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use kiln_model::{Digest, OrganizationUuid, ProjectUuid};
-use kiln_store::sql::project;
+use kiln_store::sql::{organization, project};
 use kiln_store::testing::{ManualClock, SeededEntropy, postgres_database};
 use kiln_store::{Store, StoreConfig};
 use serde_json::{Value, json};
@@ -14,7 +15,8 @@ use sha2::Digest as _;
 use tempfile::TempDir;
 
 use crate::{
-    Chunk, Manifest, NewManifest, Pushed, Reference, Refusal, Registry, Repository, Session,
+    Chunk, Collected, Cursor, Keep, Manifest, NewManifest, Pushed, Reference, Refusal, Registry,
+    Repository, Session,
 };
 
 pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -24,6 +26,7 @@ pub(super) struct Fixture {
     pub(super) registry: Registry,
     pub(super) store: Store,
     config: StoreConfig,
+    pub(super) clock: Arc<ManualClock>,
     pub(super) entropy: Arc<SeededEntropy>,
     /// Two repositories of one project, and one of another.
     pub(super) ours: Repository,
@@ -45,11 +48,9 @@ impl Fixture {
 
     async fn open(directory: TempDir, database: String) -> Self {
         let entropy = Arc::new(SeededEntropy::new(1));
-        let mut config = StoreConfig::new(
-            database,
-            Arc::new(ManualClock::default()),
-            Arc::clone(&entropy) as _,
-        );
+        let clock = Arc::new(ManualClock::default());
+        let mut config =
+            StoreConfig::new(database, Arc::clone(&clock) as _, Arc::clone(&entropy) as _);
         config.objects = directory.path().join("objects").display().to_string();
         let opening = config.clone();
         let opened = tokio::task::spawn_blocking(move || Store::open(&opening)).await;
@@ -64,6 +65,7 @@ impl Fixture {
             registry: Registry::new(store.clone()),
             store,
             config,
+            clock,
             entropy,
             ours: at(ours, ""),
             sibling: at(ours, "a/b"),
@@ -144,6 +146,22 @@ impl Fixture {
             .await
             .unwrap()
             .len()
+    }
+
+    pub(super) fn pass(&self, span: Duration) {
+        self.clock.advance(i64::try_from(span.as_millis()).unwrap());
+    }
+
+    /// Collects everything that can be collected.
+    pub(super) async fn collect(&self, keep: Keep) -> Collected {
+        let mut whole = Collected::default();
+        let mut cursor = Some(Cursor::Uploads);
+        while let Some(from) = cursor {
+            let (collected, next) = self.registry.collect(from, keep).await.unwrap();
+            whole += collected;
+            cursor = next;
+        }
+        whole
     }
 
     pub(super) async fn put(
@@ -232,7 +250,7 @@ async fn insert_project(store: &Store, entropy: &SeededEntropy, slug: &'static s
         OrganizationUuid::mint(store.ledger.wall(), entropy),
     );
     let inserted = store.ledger.submit(move |tx| {
-        let organization = project::insert_organization(
+        let organization = organization::insert(
             tx,
             organization,
             &slug.parse().unwrap(),

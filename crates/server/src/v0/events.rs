@@ -14,7 +14,7 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::{self, Stream};
 use kiln_control::Denied;
-use kiln_model::v0::{DateTime, JobEvent};
+use kiln_model::v0::{DateTime, JobEvent, Permission};
 use kiln_model::{JobUuid, Status};
 use kiln_store::sql::{job, job_event};
 use kiln_store::{Bell, Listener, Query};
@@ -23,7 +23,7 @@ use serde::Deserialize;
 use super::jobs;
 use crate::app::{App, Shared};
 use crate::error::ApiResult;
-use crate::identity::User;
+use crate::identity::Caller;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct After {
@@ -39,12 +39,14 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 pub(super) async fn list_events(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
     UrlQuery(after): UrlQuery<After>,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let read = move |query: &mut dyn Query| jobs::find(query, &project_ref, uuid);
+    let read = move |query: &mut dyn Query| {
+        jobs::find(query, &caller, &project_ref, uuid, Permission::View)
+    };
     let found = app.store.reader.read(read).await?;
     if !wants_feed(&headers) {
         let (events, _) = events_after(&app, found.id, after.after).await?;

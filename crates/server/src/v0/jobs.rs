@@ -2,20 +2,20 @@
 
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use kiln_control::bench::{self, RetryRun};
-use kiln_control::{Denied, jobs};
-use kiln_model::v0::{DateTime, Job, JobOutput, Waiting};
+use kiln_control::{Denied, access, jobs};
+use kiln_model::v0::{DateTime, Job, JobOutput, Permission, Waiting};
 use kiln_model::{JobUuid, ReportUuid, Status};
 use kiln_store::sql::job::{self, Listing};
-use kiln_store::sql::{job_output, project, report, runner, spec};
+use kiln_store::sql::{job_output, report, runner, spec};
 use kiln_store::{ObjectKey, Query, Tx};
 use serde::Deserialize;
 
+use super::listing::Listed;
 use crate::app::{App, Shared};
 use crate::error::{ApiError, ApiResult};
-use crate::identity::User;
-use crate::layers::TOTAL_COUNT;
+use crate::identity::Caller;
 use crate::view;
 
 #[derive(Debug, Deserialize)]
@@ -42,10 +42,10 @@ const fn default_per_page() -> u8 {
 
 pub(super) async fn list_jobs(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path(project_ref): Path<String>,
     UrlQuery(filter): UrlQuery<Filter>,
-) -> ApiResult<([(HeaderName, HeaderValue); 1], Json<Vec<Job>>)> {
+) -> ApiResult<Listed<Job>> {
     let limit = i64::from(filter.per_page);
     let listing = Listing {
         status: filter.status,
@@ -54,31 +54,30 @@ pub(super) async fn list_jobs(
         offset: limit * i64::from(filter.page.saturating_sub(1)),
     };
     let read = move |query: &mut dyn Query| {
-        let project =
-            project::find_by_ref(query, &project_ref)?.ok_or(Denied::NotFound("project"))?;
+        let project = access::project(query, &caller, &project_ref, Permission::View)?;
         let total = job::count_of_project(query, project.id, listing.status)?;
         let found = job::of_project(query, project.id, listing)?;
-        let shown = found
+        let items = found
             .iter()
             .map(|job| show(query, job))
             .collect::<Result<Vec<_>, Denied>>()?;
-        Ok::<_, Denied>((total, shown))
+        Ok::<_, Denied>(Listed { items, total })
     };
-    let (total, shown) = app.store.reader.read(read).await?;
-    Ok(([(TOTAL_COUNT, HeaderValue::from(total))], Json(shown)))
+    Ok(app.store.reader.read(read).await?)
 }
 
 pub(super) async fn get_job(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
 ) -> ApiResult<Json<Job>> {
     let read = move |query: &mut dyn Query| {
-        let found = find(query, &project_ref, uuid)?;
+        let found = find(query, &caller, &project_ref, uuid, Permission::View)?;
         let output = job_output::find(query, found.id, found.life.epoch)?;
         Ok::<_, Denied>((
             show(query, &found)?,
-            found.life.status.is_ended().then_some(output).flatten(),
+            // What a program wrote is for those who can be named.
+            output.filter(|_| found.life.status.is_ended() && !caller.is_anonymous()),
         ))
     };
     let (mut shown, output) = app.store.reader.read(read).await?;
@@ -93,12 +92,12 @@ pub(super) async fn get_job(
 
 pub(super) async fn cancel_job(
     State(app): State<Shared>,
-    User(account): User,
+    Caller(caller): Caller,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
 ) -> ApiResult<Json<Job>> {
-    let actor = format!("user:{}", account.uuid);
+    let actor = caller.actor();
     let cancel = move |tx: &mut dyn Tx| {
-        let found = find(tx, &project_ref, uuid)?;
+        let found = find(tx, &caller, &project_ref, uuid, Permission::Edit)?;
         jobs::cancel(tx, found.id, &actor)?;
         let now = job::find(tx, found.id)?.ok_or(Denied::NotFound("job"))?;
         show(tx, &now)
@@ -109,18 +108,18 @@ pub(super) async fn cancel_job(
 /// Does an ended job again, as a new job that names it.
 pub(super) async fn retry_job(
     State(app): State<Shared>,
-    User(account): User,
+    Caller(caller): Caller,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
 ) -> ApiResult<(StatusCode, Json<Job>)> {
     let (wall, entropy) = (app.wall(), &*app.entropy);
     let retry = RetryRun {
         job: JobUuid::mint(wall, entropy),
         report: ReportUuid::mint(wall, entropy),
-        account: Some(account.id),
-        actor: format!("user:{}", account.uuid),
+        account: caller.account().map(|account| account.id),
+        actor: caller.actor(),
     };
     let submit = move |tx: &mut dyn Tx| {
-        let found = find(tx, &project_ref, uuid)?;
+        let found = find(tx, &caller, &project_ref, uuid, Permission::Create)?;
         let made = bench::retry_run(tx, &found, &retry)?;
         show(tx, &made)
     };
@@ -131,12 +130,12 @@ pub(super) async fn retry_job(
 /// Why a job waits.
 pub(super) async fn explain_job(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
 ) -> ApiResult<Json<Waiting>> {
     let wall = app.wall();
     let read = move |query: &mut dyn Query| {
-        let found = find(query, &project_ref, uuid)?;
+        let found = find(query, &caller, &project_ref, uuid, Permission::View)?;
         jobs::waiting(query, &found, wall)
     };
     Ok(Json(app.store.reader.read(read).await?))
@@ -147,10 +146,12 @@ const MAX_OUTPUT: u64 = 64 << 20;
 
 pub(super) fn find<Q: Query + ?Sized>(
     query: &mut Q,
+    caller: &access::Caller,
     project_ref: &str,
     uuid: JobUuid,
+    permission: Permission,
 ) -> Result<job::Job, Denied> {
-    let project = project::find_by_ref(query, project_ref)?.ok_or(Denied::NotFound("project"))?;
+    let project = access::project(query, caller, project_ref, permission)?;
     job::find_public(query, &uuid.to_string())?
         .filter(|job| job.ask.project == Some(project.id))
         .ok_or(Denied::NotFound("job"))

@@ -2,29 +2,27 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use kiln_control::Denied;
+use kiln_control::{Denied, access};
 use kiln_model::v0::{
-    Branch, DateTime, Head, Metric, Project, Report, ReportMeasure, ReportResult, Testbed,
-    UserSummary, Version,
+    Adapter, Branch, DateTime, Head, Metric, Permission, Report, ReportMeasure, ReportResult,
+    Testbed, Version,
 };
 use kiln_store::Query;
-use kiln_store::sql::account::Account;
 use kiln_store::sql::report::ReportMetric;
 use kiln_store::sql::{account, branch, job, project, report, spec, testbed};
 
 use crate::app::Shared;
 use crate::error::ApiResult;
-use crate::identity::User;
+use crate::identity::Caller;
 use crate::view;
 
 pub(super) async fn get_report(
     State(app): State<Shared>,
-    _: User,
+    Caller(caller): Caller,
     Path((project_ref, uuid)): Path<(String, String)>,
 ) -> ApiResult<Json<Report>> {
     let read = move |query: &mut dyn Query| {
-        let project =
-            project::find_by_ref(query, &project_ref)?.ok_or(Denied::NotFound("project"))?;
+        let project = access::project(query, &caller, &project_ref, Permission::View)?;
         let report =
             report::find_in_project(query, project.id, &uuid)?.ok_or(Denied::NotFound("report"))?;
         show(query, &report)
@@ -51,7 +49,7 @@ pub(super) fn show<Q: Query + ?Sized>(
     };
     Ok(Report {
         uuid: row.uuid,
-        user: user.as_ref().and_then(summary),
+        user: user.as_ref().map(view::user_summary),
         branch: Branch {
             uuid: branch.uuid,
             project: project.uuid,
@@ -80,10 +78,10 @@ pub(super) fn show<Q: Query + ?Sized>(
             modified: DateTime(testbed.modified),
             archived: None,
         },
-        project: show_project(&project),
+        project: view::project(&project),
         start_time: DateTime(row.start_time),
         end_time: DateTime(row.end_time),
-        adapter: row.adapter.clone(),
+        adapter: adapter(row),
         results: results(report::metrics(query, row.id)?),
         job: job.as_ref().map(view::job_uuid).transpose()?,
         created: DateTime(row.created),
@@ -92,26 +90,12 @@ pub(super) fn show<Q: Query + ?Sized>(
     })
 }
 
-fn summary(user: &Account) -> Option<UserSummary> {
-    Some(UserSummary {
-        uuid: user.uuid,
-        name: user.name.parse().ok()?,
-        slug: user.slug.parse().ok()?,
-    })
-}
-
-fn show_project(project: &project::Project) -> Project {
-    Project {
-        uuid: project.uuid,
-        organization: project.organization,
-        name: project.name.clone(),
-        slug: project.slug.clone(),
-        url: None,
-        visibility: "public".to_owned(),
-        created: DateTime(project.created),
-        modified: DateTime(project.modified),
-        claimed: Some(DateTime(project.created)),
-    }
+/// A newer server beside this one may know adapters that this one does not.
+fn adapter(row: &report::Report) -> Adapter {
+    row.adapter
+        .parse::<Adapter>()
+        .unwrap_or_default()
+        .normalized()
 }
 
 /// Rows in order of iteration and benchmark, gathered.

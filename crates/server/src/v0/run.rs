@@ -21,13 +21,13 @@ use super::reports;
 use crate::app::Shared;
 use crate::body::Body;
 use crate::error::{ApiError, ApiResult};
-use crate::identity::User;
+use crate::identity::Caller;
 use crate::metrics::Count;
 use crate::source_address::source_address;
 
 pub(super) async fn submit_run(
     State(app): State<Shared>,
-    User(account): User,
+    Caller(caller): Caller,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
     Body(run): Body<NewRun>,
@@ -45,8 +45,7 @@ pub(super) async fn submit_run(
         work: Work::of(&run, settings)?,
         settings,
         run,
-        account: Some(account.id),
-        actor: format!("user:{}", account.uuid),
+        caller,
         source_address: Some(source.to_string()),
         report: ReportUuid::mint(wall, entropy),
         job: JobUuid::mint(wall, entropy),

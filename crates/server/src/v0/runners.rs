@@ -1,17 +1,20 @@
-//! Runners and their keys.
+//! Runners and their credentials.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::StatusCode;
-use kiln_control::Denied;
-use kiln_model::v0::{NewRunner, Runner, RunnerKey, Spec, SpecRef};
-use kiln_model::{RunnerUuid, Slug};
-use kiln_store::sql::{lane, runner, spec};
+use kiln_control::{Denied, fleet};
+use kiln_model::RunnerUuid;
+use kiln_model::v0::{NewRunner, Runner, RunnerKey, RunnerToken, Spec, SpecRef, UpdateRunner};
+use kiln_store::sql::listing::Page;
+use kiln_store::sql::{runner, spec};
 use kiln_store::{Query, Tx};
 
-use super::specs::taken;
+use super::listing::{ListQuery, Listed};
+use super::users::no_content;
 use crate::app::Shared;
-use crate::error::{ApiError, ApiResult};
+use crate::body::Body;
+use crate::error::ApiResult;
 use crate::identity::Admin;
 use crate::key::{self, KeyKind};
 use crate::view;
@@ -19,14 +22,24 @@ use crate::view;
 pub(super) async fn list_runners(
     State(app): State<Shared>,
     _: Admin,
-) -> ApiResult<Json<Vec<Runner>>> {
-    let read = |query: &mut dyn Query| {
-        runner::list(query)?
+    UrlQuery(query): UrlQuery<ListQuery>,
+) -> ApiResult<Listed<Runner>> {
+    let listing = query.listing();
+    let read = move |query: &mut dyn Query| {
+        let page = runner::list(query, &listing)?;
+        let items = page
+            .items
             .iter()
-            .map(|row| Ok(view::runner(row, &spec::of_runner(query, row.id)?)))
-            .collect::<Result<Vec<_>, kiln_store::Error>>()
+            .map(|row| show(query, row))
+            .collect::<Result<Vec<_>, Denied>>()?;
+        let total = page.total;
+        Ok::<_, Denied>(Page { items, total })
     };
-    Ok(Json(app.store.reader.read(read).await?))
+    let page = app.store.reader.read(read).await?;
+    Ok(Listed {
+        items: page.items,
+        total: page.total,
+    })
 }
 
 pub(super) async fn get_runner(
@@ -35,88 +48,97 @@ pub(super) async fn get_runner(
     Path(reference): Path<String>,
 ) -> ApiResult<Json<Runner>> {
     let read = move |query: &mut dyn Query| {
-        let found = find(query, &reference)?;
-        Ok::<_, Denied>(view::runner(&found, &spec::of_runner(query, found.id)?))
+        let found = fleet::find_runner(query, &reference)?;
+        show(query, &found)
     };
     Ok(Json(app.store.reader.read(read).await?))
 }
 
 pub(super) async fn create_runner(
     State(app): State<Shared>,
-    _: Admin,
-    Json(new): Json<NewRunner>,
+    Admin(caller): Admin,
+    Body(new): Body<NewRunner>,
 ) -> ApiResult<(StatusCode, Json<RunnerKey>)> {
     let uuid = RunnerUuid::mint(app.wall(), &*app.entropy);
     let key = key::mint(KeyKind::Runner, &*app.entropy);
     let hash = key::hash(&key);
-    let slug = match new.slug {
-        Some(slug) => slug,
-        None => Slug::suggest(new.name.as_str())
-            .ok_or_else(|| ApiError::bad_request("the name makes no slug: give one in `slug`"))?,
-    };
-    let name = new.name;
-    app.store
-        .ledger
-        .submit(move |tx: &mut dyn Tx| {
-            runner::insert(tx, uuid, &name, &slug, &hash)
-                .map_err(|error| taken(error, "a runner with this slug"))
-        })
-        .await?;
+    let create = move |tx: &mut dyn Tx| fleet::create_runner(tx, &caller, &new, uuid, &hash);
+    app.store.ledger.submit(create).await?;
     Ok((StatusCode::CREATED, Json(RunnerKey { uuid, key })))
 }
 
+pub(super) async fn update_runner(
+    State(app): State<Shared>,
+    Admin(caller): Admin,
+    Path(reference): Path<String>,
+    Body(change): Body<UpdateRunner>,
+) -> ApiResult<Json<Runner>> {
+    let update = move |tx: &mut dyn Tx| {
+        let found = fleet::update_runner(tx, &caller, &reference, &change)?;
+        show(tx, &found)
+    };
+    Ok(Json(app.store.ledger.submit(update).await?))
+}
+
+/// The form of credential that stock clients insist on.
 pub(super) async fn rotate_key(
     State(app): State<Shared>,
-    _: Admin,
+    Admin(caller): Admin,
     Path(reference): Path<String>,
 ) -> ApiResult<(StatusCode, Json<RunnerKey>)> {
     let key = key::mint(KeyKind::Runner, &*app.entropy);
     let hash = key::hash(&key);
-    let rotate = move |tx: &mut dyn Tx| {
-        let found = find(tx, &reference)?;
-        if found.archived.is_some() {
-            return Err(Denied::Taken(
-                "the key of an archived runner cannot be rotated: its place",
-            ));
-        }
-        runner::set_key(tx, found.id, &hash)?;
-        Ok::<_, Denied>(found.uuid)
-    };
+    let rotate = move |tx: &mut dyn Tx| fleet::rotate_credential(tx, &caller, &reference, &hash);
     let uuid = app.store.ledger.submit(rotate).await?;
     Ok((StatusCode::CREATED, Json(RunnerKey { uuid, key })))
 }
 
-pub(super) async fn list_specs(
+/// The longer form, of the older protocol.
+pub(super) async fn rotate_token(
+    State(app): State<Shared>,
+    Admin(caller): Admin,
+    Path(reference): Path<String>,
+) -> ApiResult<(StatusCode, Json<RunnerToken>)> {
+    let token = key::mint_runner_token(&*app.entropy);
+    let hash = key::hash(&token);
+    let rotate = move |tx: &mut dyn Tx| fleet::rotate_credential(tx, &caller, &reference, &hash);
+    let uuid = app.store.ledger.submit(rotate).await?;
+    Ok((StatusCode::CREATED, Json(RunnerToken { uuid, token })))
+}
+
+pub(super) async fn list_runner_specs(
     State(app): State<Shared>,
     _: Admin,
     Path(reference): Path<String>,
-) -> ApiResult<Json<Vec<Spec>>> {
+) -> ApiResult<Listed<Spec>> {
     let read = move |query: &mut dyn Query| {
-        let found = find(query, &reference)?;
+        let found = fleet::find_runner(query, &reference)?;
         Ok::<_, Denied>(spec::of_runner(query, found.id)?)
     };
     let specs = app.store.reader.read(read).await?;
-    Ok(Json(specs.iter().map(view::spec).collect()))
+    Ok(Listed::whole(specs.iter().map(view::spec).collect()))
 }
 
-pub(super) async fn add_spec(
+pub(super) async fn add_runner_spec(
     State(app): State<Shared>,
-    _: Admin,
+    Admin(caller): Admin,
     Path(reference): Path<String>,
-    Json(new): Json<SpecRef>,
+    Body(new): Body<SpecRef>,
 ) -> ApiResult<(StatusCode, Json<Spec>)> {
-    let add = move |tx: &mut dyn Tx| {
-        let found = find(tx, &reference)?;
-        let spec = spec::find_by_ref(tx, &new.spec)?.ok_or(Denied::NotFound("spec"))?;
-        if !lane::link(tx, found.id, spec.lane)? {
-            return Err(Denied::Taken("this spec of the runner"));
-        }
-        Ok(spec)
-    };
+    let add = move |tx: &mut dyn Tx| fleet::link_spec(tx, &caller, &reference, &new.spec);
     let spec = app.store.ledger.submit(add).await?;
     Ok((StatusCode::CREATED, Json(view::spec(&spec))))
 }
 
-fn find<Q: Query + ?Sized>(query: &mut Q, reference: &str) -> Result<runner::Runner, Denied> {
-    runner::find_by_ref(query, reference)?.ok_or(Denied::NotFound("runner"))
+pub(super) async fn remove_runner_spec(
+    State(app): State<Shared>,
+    Admin(caller): Admin,
+    Path((reference, spec)): Path<(String, String)>,
+) -> ApiResult<StatusCode> {
+    let remove = move |tx: &mut dyn Tx| fleet::unlink_spec(tx, &caller, &reference, &spec);
+    no_content(app.store.ledger.submit(remove).await)
+}
+
+fn show<Q: Query + ?Sized>(query: &mut Q, row: &runner::Runner) -> Result<Runner, Denied> {
+    Ok(view::runner(row, &spec::of_runner(query, row.id)?))
 }

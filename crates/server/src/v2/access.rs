@@ -10,14 +10,38 @@ use crate::key::KeyKind;
 use crate::token::{Action, Audience, Claims};
 
 /// Who asks, as far as it matters for what they may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Caller {
     /// Holds a key of a person, whose rights are not bound to one repository.
     KeyHolder,
-    /// Holds a token for one repository.
-    TokenHolder,
+    /// Holds a token for the repositories that it names.
+    TokenHolder(Claims),
     /// Pulls what one job needs.
     Runner,
+}
+
+/// Whether something may be taken out of a repository that the request does not go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Open,
+    /// A token with this right was asked for, and there is none.
+    Closed,
+    /// The token does not speak of it: another one might.
+    NotAsked,
+}
+
+impl Caller {
+    pub(super) fn may_take_from(&self, name: &Name) -> Source {
+        match self {
+            Self::KeyHolder => Source::Open,
+            Self::Runner => Source::Closed,
+            Self::TokenHolder(claims) => match claims.actions_in(name.as_str()) {
+                Some(actions) if actions.contains(&Action::Pull) => Source::Open,
+                Some(_) => Source::Closed,
+                None => Source::NotAsked,
+            },
+        }
+    }
 }
 
 /// Checks that the bearer may act on the repository.
@@ -27,7 +51,7 @@ pub(super) async fn authorize(
     name: &Name,
     action: Action,
 ) -> OciResult<Caller> {
-    let refused = || OciError::unauthorized(&challenge(app, Some((name.as_str(), action))));
+    let refused = || OciError::unauthorized(&challenge(app, &[(name, action)]));
     let credential = bearer(headers).ok_or_else(refused)?;
     if credential.starts_with(KeyKind::User.prefix()) {
         let account = identity::account_of(app, credential).await?;
@@ -37,12 +61,12 @@ pub(super) async fn authorize(
         .tokens
         .check(credential, app.wall())
         .ok_or_else(refused)?;
-    allowed(&claims, name, action).ok_or_else(refused)
+    allowed(claims, name, action).ok_or_else(refused)
 }
 
 /// Checks that the bearer is a person at all.
 pub(super) async fn authenticate(app: &Shared, headers: &HeaderMap) -> OciResult<()> {
-    let refused = || OciError::unauthorized(&challenge(app, None));
+    let refused = || OciError::unauthorized(&challenge(app, &[]));
     let credential = bearer(headers).ok_or_else(refused)?;
     if credential.starts_with(KeyKind::User.prefix()) {
         let account = identity::account_of(app, credential).await?;
@@ -60,21 +84,25 @@ pub(super) async fn authenticate(app: &Shared, headers: &HeaderMap) -> OciResult
 }
 
 /// Where to get a token, and for what.
-pub(super) fn challenge(app: &App, scope: Option<(&str, Action)>) -> String {
+pub(super) fn challenge(app: &App, scopes: &[(&Name, Action)]) -> String {
     let realm = format!("{}/v0/auth/oci/token", app.public_url.trim_end_matches('/'));
     let service = service(&app.public_url);
-    match scope {
-        None => format!(r#"Bearer realm="{realm}",service="{service}""#),
-        Some((name, action)) => {
-            let actions = match action {
-                Action::Pull => "pull",
-                // A push looks first what is there already.
-                Action::Push => "pull,push",
-            };
-            format!(
-                r#"Bearer realm="{realm}",service="{service}",scope="repository:{name}:{actions}""#
-            )
-        }
+    let mut challenge = format!(r#"Bearer realm="{realm}",service="{service}""#);
+    if !scopes.is_empty() {
+        let scopes: Vec<String> = scopes
+            .iter()
+            .map(|(name, action)| format!("repository:{name}:{}", needed(*action)))
+            .collect();
+        challenge.extend([",scope=\"", &scopes.join(" "), "\""]);
+    }
+    challenge
+}
+
+const fn needed(action: Action) -> &'static str {
+    match action {
+        Action::Pull => "pull",
+        // A push looks first what is there already.
+        Action::Push => "pull,push",
     }
 }
 
@@ -83,14 +111,13 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn allowed(claims: &Claims, name: &Name, action: Action) -> Option<Caller> {
-    let scope = claims.oci.as_ref()?;
+fn allowed(claims: Claims, name: &Name, action: Action) -> Option<Caller> {
     // To the letter: a token for a slug does not open the same project by its UUID, nor a path below it.
-    if scope.repository.as_deref() != Some(name.as_str()) || !scope.actions.contains(&action) {
+    if !claims.actions_in(name.as_str())?.contains(&action) {
         return None;
     }
     match (claims.aud, action) {
-        (Audience::OciAuth, _) => Some(Caller::TokenHolder),
+        (Audience::OciAuth, _) => Some(Caller::TokenHolder(claims)),
         (Audience::OciRunner, Action::Pull) => Some(Caller::Runner),
         (Audience::OciRunner, Action::Push) => None,
     }
@@ -126,12 +153,13 @@ mod tests {
             iss: String::new(),
             sub: String::new(),
             oci,
+            more: Vec::new(),
         }
     }
 
-    fn check(claims: &Claims, name: &str, action: Action, expected: Option<Caller>) {
+    fn check(claims: &Claims, name: &str, action: Action, expected: Option<&Caller>) {
         assert_eq!(
-            allowed(claims, &name.parse().unwrap(), action),
+            allowed(claims.clone(), &name.parse().unwrap(), action).as_ref(),
             expected,
             "{name} {action:?}"
         );
@@ -140,7 +168,8 @@ mod tests {
     #[test]
     fn a_token_opens_the_repository_it_names_and_no_other() {
         let token = claims(Audience::OciAuth, "p/a", vec![Action::Pull]);
-        check(&token, "p/a", Action::Pull, Some(Caller::TokenHolder));
+        let holder = Caller::TokenHolder(token.clone());
+        check(&token, "p/a", Action::Pull, Some(&holder));
         check(&token, "p/a", Action::Push, None);
         for other in ["p", "p/a/b", "p/b", "q/a"] {
             check(&token, other, Action::Pull, None);
@@ -148,9 +177,30 @@ mod tests {
     }
 
     #[test]
+    fn what_a_token_was_refused_is_not_what_it_was_never_asked_for() {
+        let mut token = claims(Audience::OciAuth, "to", vec![Action::Push]);
+        for (name, actions) in [("open", vec![Action::Pull]), ("closed", Vec::new())] {
+            token.more.push(OciScope {
+                repository: Some(name.to_owned()),
+                actions,
+            });
+        }
+        let holder = Caller::TokenHolder(token);
+        let from = |name: &str| holder.may_take_from(&name.parse().unwrap());
+        assert_eq!(from("open"), Source::Open);
+        assert_eq!(from("closed"), Source::Closed);
+        assert_eq!(from("to"), Source::Closed);
+        assert_eq!(from("other"), Source::NotAsked);
+        assert_eq!(
+            Caller::Runner.may_take_from(&"open".parse().unwrap()),
+            Source::Closed
+        );
+    }
+
+    #[test]
     fn a_runners_token_never_pushes() {
         let token = claims(Audience::OciRunner, "p", vec![Action::Pull, Action::Push]);
-        check(&token, "p", Action::Pull, Some(Caller::Runner));
+        check(&token, "p", Action::Pull, Some(&Caller::Runner));
         check(&token, "p", Action::Push, None);
     }
 

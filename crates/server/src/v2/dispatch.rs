@@ -1,6 +1,7 @@
 //! From a path and a method to the handler, past the guard.
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
@@ -11,7 +12,7 @@ use serde_json::json;
 use super::access::{self, Caller};
 use super::error::{OciError, OciResult};
 use super::parameters::Parameters;
-use super::{blobs, listings, manifests, uploads};
+use super::{blobs, drain, listings, manifests, uploads};
 use crate::app::Shared;
 use crate::token::Action;
 
@@ -32,13 +33,28 @@ pub(super) async fn ping(State(app): State<Shared>, request: Request) -> OciResu
 
 pub(super) async fn dispatch(State(app): State<Shared>, request: Request) -> OciResult<Response> {
     let (parts, body) = request.into_parts();
+    match admit(app, parts).await {
+        Ok((call, target)) => handle(&call, target, body).await,
+        Err(refused) => {
+            drain::drain(&mut body.into_data_stream()).await;
+            Err(refused)
+        }
+    }
+}
+
+/// Decides what is asked for, and whether this caller may.
+async fn admit(app: Shared, parts: Parts) -> OciResult<(Call, Target)> {
     // Not the path that the router decoded: an encoded slash must not become a separator.
     let path = parts.uri.path().strip_prefix("/v2/").unwrap_or_default();
     let route = Route::parse(path).map_err(|misroute| refuse(misroute, &parts.method))?;
     let action = action(&route.target, &parts.method).ok_or_else(OciError::method)?;
     let caller = access::authorize(&app, &parts.headers, &route.name, action).await?;
+    // A runner's token opens blobs and manifests, and nothing else.
+    if caller == Caller::Runner && !matches!(route.target, Target::Blob(_) | Target::Manifest(_)) {
+        let challenge = access::challenge(&app, &[(&route.name, action)]);
+        return Err(OciError::unauthorized(&challenge));
+    }
     let parameters = Parameters::of(&parts.uri);
-    let method = parts.method.clone();
     let call = Call {
         app,
         caller,
@@ -46,32 +62,32 @@ pub(super) async fn dispatch(State(app): State<Shared>, request: Request) -> Oci
         parts,
         parameters,
     };
-    // A runner's token opens blobs and manifests, and nothing else.
-    if caller == Caller::Runner && !matches!(route.target, Target::Blob(_) | Target::Manifest(_)) {
-        let challenge = access::challenge(&call.app, Some((call.name.as_str(), action)));
-        return Err(OciError::unauthorized(&challenge));
-    }
+    Ok((call, route.target))
+}
+
+async fn handle(call: &Call, target: Target, body: Body) -> OciResult<Response> {
+    let method = &call.parts.method;
     let reading = method == Method::GET || method == Method::HEAD;
-    match route.target {
-        Target::Blob(digest) if reading => blobs::get_blob(&call, &digest).await,
-        Target::Blob(digest) => blobs::delete_blob(&call, &digest).await,
-        Target::Uploads if method == Method::PUT => uploads::put_blob(&call, body).await,
-        Target::Uploads => uploads::start_upload(&call, body).await,
-        Target::Upload(upload) if method == Method::GET => uploads::get_upload(&call, upload).await,
+    match target {
+        Target::Blob(digest) if reading => blobs::get_blob(call, &digest).await,
+        Target::Blob(digest) => blobs::delete_blob(call, &digest).await,
+        Target::Uploads if method == Method::PUT => uploads::put_blob(call, body).await,
+        Target::Uploads => uploads::start_upload(call, body).await,
+        Target::Upload(upload) if reading => uploads::get_upload(call, upload).await,
         Target::Upload(upload) if method == Method::PATCH => {
-            uploads::append_upload(&call, upload, body).await
+            uploads::append_upload(call, upload, body).await
         }
         Target::Upload(upload) if method == Method::PUT => {
-            uploads::finish_upload(&call, upload, body).await
+            uploads::finish_upload(call, upload, body).await
         }
-        Target::Upload(upload) => uploads::cancel_upload(&call, upload).await,
-        Target::Manifest(reference) if reading => manifests::get_manifest(&call, &reference).await,
+        Target::Upload(upload) => uploads::cancel_upload(call, upload).await,
+        Target::Manifest(reference) if reading => manifests::get_manifest(call, &reference).await,
         Target::Manifest(reference) if method == Method::PUT => {
-            manifests::put_manifest(&call, reference, body).await
+            manifests::put_manifest(call, reference, body).await
         }
-        Target::Manifest(reference) => manifests::delete_manifest(&call, &reference).await,
-        Target::Tags => listings::list_tags(&call).await,
-        Target::Referrers(subject) => listings::list_referrers(&call, &subject).await,
+        Target::Manifest(reference) => manifests::delete_manifest(call, &reference).await,
+        Target::Tags => listings::list_tags(call).await,
+        Target::Referrers(subject) => listings::list_referrers(call, &subject).await,
     }
 }
 
@@ -88,7 +104,7 @@ fn action(target: &Target, method: &Method) -> Option<Action> {
         Target::Uploads => matches!(*method, Method::POST | Method::PUT).then_some(Action::Push),
         Target::Upload(_) => matches!(
             *method,
-            Method::GET | Method::PATCH | Method::PUT | Method::DELETE
+            Method::GET | Method::HEAD | Method::PATCH | Method::PUT | Method::DELETE
         )
         .then_some(Action::Push),
     }

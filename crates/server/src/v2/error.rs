@@ -127,6 +127,7 @@ impl From<Refusal> for OciError {
             | Refusal::WrongLength { .. }
             | Refusal::WrongDigest { .. }
             | Refusal::Interrupted(_) => StatusCode::BAD_REQUEST,
+            Refusal::QuotaExceeded => StatusCode::FORBIDDEN,
             Refusal::ManifestTooLarge | Refusal::BlobTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::OutOfOrder { .. } => StatusCode::RANGE_NOT_SATISFIABLE,
             Refusal::ContentMissing(digests) => return Self::missing(digests, &message),

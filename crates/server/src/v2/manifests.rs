@@ -12,7 +12,7 @@ use super::CONTENT_DIGEST;
 use super::access::Caller;
 use super::dispatch::Call;
 use super::error::{OciError, OciResult};
-use super::projects;
+use super::{drain, projects};
 
 const SUBJECT: HeaderName = HeaderName::from_static("oci-subject");
 const TAG: HeaderName = HeaderName::from_static("oci-tag");
@@ -24,7 +24,7 @@ pub(super) async fn get_manifest(call: &Call, reference: &Reference) -> OciResul
         .await?
         .ok_or_else(OciError::name_unknown)?;
     let registry = &call.app.registry;
-    let manifest = match (call.caller, reference) {
+    let manifest = match (&call.caller, reference) {
         // A job names its project and a digest; which repository the image was pushed to is not its business.
         (Caller::Runner, Reference::Digest(digest)) => {
             registry
@@ -115,6 +115,7 @@ async fn receive(body: Body) -> OciResult<Bytes> {
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|error| Refusal::Interrupted(error.to_string()))?;
         if received.len() + chunk.len() > MAX_MANIFEST_BYTES {
+            drain::drain(&mut chunks).await;
             return Err(Refusal::ManifestTooLarge.into());
         }
         received.extend_from_slice(&chunk);

@@ -1,10 +1,11 @@
 //! The project behind a repository's name.
 
-use kiln_control::{Denied, bench};
+use kiln_control::Denied;
+use kiln_control::projects::{self, OnTheFly};
 use kiln_model::{OrganizationUuid, ProjectUuid, Slug};
 use kiln_registry::{Name, Repository};
 use kiln_store::Tx;
-use kiln_store::sql::project;
+use kiln_store::sql::{account, project};
 
 use super::error::{OciError, OciResult};
 use crate::app::Shared;
@@ -41,11 +42,17 @@ pub(super) async fn find_or_create(app: &Shared, name: &Name) -> OciResult<Repos
         OrganizationUuid::mint(wall, entropy),
     );
     let made = app.store.ledger.submit(move |tx: &mut dyn Tx| {
-        tx.serialize_on("create project")?;
-        match project::find_by_ref(tx, slug.as_str())? {
-            Some(found) => Ok::<_, Denied>(found.id),
-            None => Ok(bench::create_project(tx, &slug, uuid, organization)?.id),
+        projects::serialize_creation(tx)?;
+        if let Some(found) = project::find_by_ref(tx, slug.as_str())? {
+            return Ok::<_, Denied>(found.id);
         }
+        // The registry knows what its caller may, not who they are: the project is the server's own.
+        let owner = account::first_admin(tx)?.map(|admin| admin.id);
+        let ids = OnTheFly {
+            project: uuid,
+            organization,
+        };
+        Ok(projects::create_on_the_fly(tx, &slug, ids, owner)?.id)
     });
     Ok(Repository {
         project: made.await?,

@@ -6,3 +6,4 @@ mod discovery;
 mod hostile;
 mod pull;
 mod push;
+mod spec;

@@ -1,4 +1,4 @@
-//! The token endpoint: a person's key in, a short-lived token for one repository out.
+//! The token endpoint: a person's key in, a short-lived token for the repositories asked for out.
 
 use axum::extract::{Form, State};
 use axum::http::header::{AUTHORIZATION, HeaderMap};
@@ -8,14 +8,16 @@ use axum::{Json, extract::rejection::FormRejection};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kiln_model::v0::DateTime;
+use kiln_store::sql::account::Account;
 use serde_json::json;
 
 use super::access;
 use super::error::{OciError, OciResult};
 use super::parameters::Parameters;
+use super::scope::Scope;
 use crate::app::Shared;
 use crate::identity;
-use crate::token::{Action, Audience, OciScope};
+use crate::token::{Audience, OciScope};
 
 /// How long a token is good for. Clients fetch another when a push takes longer.
 const SECONDS: i64 = 300;
@@ -28,10 +30,11 @@ pub(super) async fn get_token(
     uri: Uri,
 ) -> OciResult<Response> {
     let parameters = Parameters::of(&uri);
-    let scope = Scope::choose(parameters.all("scope"));
+    let scopes = Scope::read(parameters.all("scope"));
     let password = basic_password(&headers).map_err(|Malformed| refused(&app))?;
     let subject = subject(&app, password.as_deref()).await?;
-    let (token, _) = sign(&app, subject, scope);
+    let granted = subject.grant(scopes);
+    let token = sign(&app, &subject, &granted);
     let issued_at = DateTime(app.wall());
     Ok(
         Json(json!({ "token": token, "expires_in": SECONDS, "issued_at": issued_at }))
@@ -61,99 +64,72 @@ pub(super) async fn post_token(
         }
         None => return Ok(oauth_error("invalid_request", "`grant_type` is missing")),
     }
-    let scopes = parameters.all("scope").flat_map(|list| list.split(' '));
-    let scope = Scope::choose(scopes);
     let subject = subject(&app, parameters.get("password")).await?;
-    let (access_token, granted) = sign(&app, subject, scope);
+    let granted = subject.grant(Scope::read(parameters.all("scope")));
+    let access_token = sign(&app, &subject, &granted);
+    let granted: Vec<_> = granted
+        .iter()
+        .filter(|scope| !scope.actions.is_empty())
+        .map(Scope::to_string)
+        .collect();
     let issued_at = DateTime(app.wall());
     Ok(Json(json!({
         "access_token": access_token,
         "expires_in": SECONDS,
-        "scope": granted,
+        "scope": granted.join(" "),
         "issued_at": issued_at,
     }))
     .into_response())
 }
 
-/// What a client asks to do with one repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Scope {
-    repository: String,
-    actions: Vec<Action>,
+/// Whom a token speaks for.
+#[derive(Debug)]
+enum Subject {
+    Nobody,
+    Person(Account),
 }
 
-impl Scope {
-    /// A token speaks for one repository. Clients that ask for several want to push to one and look into the others,
-    /// and can do without looking.
-    fn choose<'a>(asked: impl Iterator<Item = &'a str>) -> Option<Self> {
-        let mut scopes: Vec<Self> = asked.filter_map(Self::parse).collect();
-        let chosen = scopes
-            .iter()
-            .position(|scope| scope.actions.contains(&Action::Push))
-            .unwrap_or(0);
-        (!scopes.is_empty()).then(|| scopes.swap_remove(chosen))
+impl Subject {
+    /// What of the scopes the subject gets. One that is refused stays in the token, with no actions: so the registry can
+    /// tell a right that was refused from one that was never asked for.
+    fn grant(&self, mut scopes: Vec<Scope>) -> Vec<Scope> {
+        match self {
+            Self::Person(_) => {}
+            // Nobody has rights of their own: such a token answers the ping and opens nothing.
+            Self::Nobody => scopes.iter_mut().for_each(|scope| scope.actions.clear()),
+        }
+        scopes
     }
 
-    /// `repository:<name>:<action>,<action>`
-    fn parse(text: &str) -> Option<Self> {
-        let (repository, actions) = text.strip_prefix("repository:")?.rsplit_once(':')?;
-        repository.parse::<kiln_registry::Name>().ok()?;
-        let asks = |names: [&str; 3]| actions.split(',').any(|action| names.contains(&action));
-        let mut granted = Vec::new();
-        if asks(["pull", "*", "*"]) {
-            granted.push(Action::Pull);
+    fn name(&self) -> String {
+        match self {
+            Self::Nobody => ANONYMOUS.to_owned(),
+            Self::Person(account) => account.uuid.to_string(),
         }
-        if asks(["push", "delete", "*"]) {
-            granted.push(Action::Push);
-        }
-        Some(Self {
-            repository: repository.to_owned(),
-            actions: granted,
-        })
     }
 }
 
-/// Whom the token speaks for. A wrong password is refused; none at all makes somebody nobody knows.
-async fn subject(app: &Shared, password: Option<&str>) -> OciResult<String> {
+/// A wrong password is refused; none at all makes somebody nobody knows.
+async fn subject(app: &Shared, password: Option<&str>) -> OciResult<Subject> {
     let Some(password) = password.filter(|password| !password.is_empty()) else {
-        return Ok(ANONYMOUS.to_owned());
+        return Ok(Subject::Nobody);
     };
     let account = identity::account_of(app, password).await?;
-    Ok(account.ok_or_else(|| refused(app))?.uuid.to_string())
+    Ok(Subject::Person(account.ok_or_else(|| refused(app))?))
 }
 
-/// The token, and what it grants in the words it was asked for with.
-fn sign(app: &Shared, subject: String, scope: Option<Scope>) -> (String, String) {
-    // Nobody has rights of their own: such a token answers the ping and opens nothing.
-    let scope = scope.filter(|_| subject != ANONYMOUS);
-    let granted = scope.as_ref().map(|scope| {
-        let names = scope.actions.iter().map(|action| match action {
-            Action::Pull => "pull",
-            Action::Push => "push",
-        });
-        format!(
-            "repository:{}:{}",
-            scope.repository,
-            names.collect::<Vec<_>>().join(",")
-        )
+fn sign(app: &Shared, subject: &Subject, granted: &[Scope]) -> String {
+    let scopes = granted.iter().map(|scope| OciScope {
+        repository: Some(scope.repository.to_string()),
+        actions: scope.actions.clone(),
     });
-    let oci = match scope {
-        Some(Scope {
-            repository,
-            actions,
-        }) => OciScope {
-            repository: Some(repository),
-            actions,
-        },
-        None => OciScope {
-            repository: None,
-            actions: Vec::new(),
-        },
-    };
-    let token = app
-        .tokens
-        .sign(Audience::OciAuth, subject, Some(oci), app.wall(), SECONDS);
-    (token, granted.unwrap_or_default())
+    app.tokens.sign_all(
+        Audience::OciAuth,
+        subject.name(),
+        scopes.collect(),
+        app.wall(),
+        SECONDS,
+    )
 }
 
 struct Malformed;
@@ -175,63 +151,10 @@ fn basic_password(headers: &HeaderMap) -> Result<Option<String>, Malformed> {
 }
 
 fn refused(app: &Shared) -> OciError {
-    OciError::unauthorized(&access::challenge(app, None))
+    OciError::unauthorized(&access::challenge(app, &[]))
 }
 
 fn oauth_error(error: &str, description: &str) -> Response {
     let body = json!({ "error": error, "error_description": description });
     (StatusCode::BAD_REQUEST, Json(body)).into_response()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(asked: &[&str], expected: Option<(&str, &[Action])>) {
-        let chosen = Scope::choose(asked.iter().copied());
-        let expected = expected.map(|(repository, actions)| Scope {
-            repository: repository.to_owned(),
-            actions: actions.to_vec(),
-        });
-        assert_eq!(chosen, expected, "{asked:?}");
-    }
-
-    #[test]
-    fn a_scope_names_a_repository_and_actions() {
-        check(&[], None);
-        check(&["repository:p:pull"], Some(("p", &[Action::Pull])));
-        check(
-            &["repository:p/a:push,pull"],
-            Some(("p/a", &[Action::Pull, Action::Push])),
-        );
-        check(
-            &["repository:p:*"],
-            Some(("p", &[Action::Pull, Action::Push])),
-        );
-        check(&["repository:p:delete"], Some(("p", &[Action::Push])));
-        check(&["repository:p:fly"], Some(("p", &[])));
-    }
-
-    #[test]
-    fn what_is_no_scope_is_overlooked() {
-        check(
-            &[
-                "",
-                "registry:catalog:*",
-                "repository:P:pull",
-                "repository:p",
-            ],
-            None,
-        );
-    }
-
-    #[test]
-    fn of_several_the_one_to_push_to_is_taken() {
-        let both = ["repository:from:pull", "repository:to:pull,push"];
-        check(&both, Some(("to", &[Action::Pull, Action::Push])));
-        check(
-            &["repository:a:pull", "repository:b:pull"],
-            Some(("a", &[Action::Pull])),
-        );
-    }
 }

@@ -1,6 +1,6 @@
 //! Pushing blobs.
 
-use axum::body::Body;
+use axum::body::{Body, BodyDataStream};
 use axum::http::header::{HeaderValue, LOCATION, RANGE};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -8,17 +8,19 @@ use kiln_model::Digest;
 use kiln_registry::{Chunk, Name, Refusal, Repository, Session, UploadId};
 
 use super::CONTENT_DIGEST;
-use super::access::Caller;
+use super::access::{self, Source};
 use super::dispatch::Call;
 use super::error::{OciError, OciResult};
-use super::projects;
 use super::range::Claimed;
+use super::{drain, projects};
+use crate::token::Action;
 
 const UPLOAD_UUID: HeaderName = HeaderName::from_static("docker-upload-uuid");
 
 /// Starts an upload; or takes the blob from another repository; or takes it whole, if its digest is given.
 pub(super) async fn start_upload(call: &Call, body: Body) -> OciResult<Response> {
     let repository = projects::find_or_create(&call.app, &call.name).await?;
+    known_algorithm(call)?;
     if let Some(mounted) = mount(call, &repository).await? {
         return Ok(created(&call.name, &mounted));
     }
@@ -97,26 +99,34 @@ async fn finish(
 
 /// Adds the body of the request to the upload. An empty one adds nothing.
 async fn append(call: &Call, session: &Session, body: Body) -> OciResult<u64> {
-    let (app, name) = (&call.app, &call.name);
+    let mut body = body.into_data_stream();
+    let appended = append_claimed(call, session, &mut body).await;
+    if appended.is_err() {
+        drain::drain(&mut body).await;
+    }
+    appended.map_err(|error| with_progress(error, &call.name, session.upload))
+}
+
+async fn append_claimed(
+    call: &Call,
+    session: &Session,
+    body: &mut BodyDataStream,
+) -> Result<u64, Refusal> {
+    let registry = &call.app.registry;
     let (start, length) = match Claimed::of(&call.parts.headers) {
         Claimed::Anywhere => (None, None),
         Claimed::At { start, length } => (Some(start), Some(length)),
         Claimed::Nonsense => {
-            let size = app.registry.upload_size(session).await?;
-            return Err(with_progress(
-                Refusal::OutOfOrder { size },
-                name,
-                session.upload,
-            ));
+            let size = registry.upload_size(session).await?;
+            return Err(Refusal::OutOfOrder { size });
         }
     };
     let chunk = Chunk {
         start,
         length,
-        body: body.into_data_stream(),
+        body,
     };
-    let appended = app.registry.append(session, chunk, &*app.entropy).await;
-    appended.map_err(|error| with_progress(error, name, session.upload))
+    registry.append(session, chunk, &*call.app.entropy).await
 }
 
 /// The blob that was mounted, if one was asked for and could be.
@@ -130,32 +140,53 @@ async fn mount(call: &Call, to: &Repository) -> OciResult<Option<Digest>> {
     let Some(digest) = asked.and_then(|text| text.parse::<Digest>().ok()) else {
         return Ok(None);
     };
-    let source = match from {
-        None => Some(to.clone()),
-        Some(from) => match from.parse::<Name>() {
-            Ok(name) => projects::find(&call.app, &name).await?,
-            Err(_) => None,
-        },
+    let source = match from.map(str::parse::<Name>) {
+        None => Some(to.project),
+        Some(Ok(name)) => source(call, to, &name).await?,
+        Some(Err(_)) => None,
     };
     let Some(source) = source else {
         return Ok(None);
     };
-    // A token speaks for one repository, and so for one project: it takes nothing out of another.
-    if source.project != to.project && call.caller != Caller::KeyHolder {
-        return Ok(None);
-    }
     let mounted = call
         .app
         .registry
-        .mount_blob(&digest, source.project, to.project)
+        .mount_blob(&digest, source, to.project)
         .await?;
     Ok(mounted.then_some(digest))
+}
+
+/// The project that a blob may be taken from. Rights go by project, so another repository of the same one is open.
+async fn source(call: &Call, to: &Repository, from: &Name) -> OciResult<Option<i64>> {
+    let found = projects::find(&call.app, from).await?;
+    let found = found.map(|repository| repository.project);
+    if found == Some(to.project) {
+        return Ok(found);
+    }
+    match call.caller.may_take_from(from) {
+        Source::Open => Ok(found),
+        Source::Closed => Ok(None),
+        // Whether or not there is such a repository: the client is to ask for a token that speaks of both.
+        Source::NotAsked => {
+            let scopes = [(&call.name, Action::Push), (from, Action::Pull)];
+            let challenge = access::challenge(&call.app, &scopes);
+            Err(OciError::unauthorized(&challenge))
+        }
+    }
 }
 
 async fn session(call: &Call, upload: UploadId) -> OciResult<Session> {
     let repository = projects::find(&call.app, &call.name).await?;
     let repository = repository.ok_or(Refusal::UploadUnknown)?;
     Ok(Session { repository, upload })
+}
+
+/// A client may say in advance what it will close the upload with; better to refuse now than after gigabytes.
+fn known_algorithm(call: &Call) -> OciResult<()> {
+    match call.parameters.get("digest-algorithm") {
+        None | Some("sha256" | "sha512") => Ok(()),
+        Some(_) => Err(OciError::invalid_digest()),
+    }
 }
 
 fn digest(call: &Call) -> OciResult<Digest> {

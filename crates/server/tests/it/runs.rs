@@ -16,6 +16,8 @@ on_both_engines!(
     images_come_from_the_own_registry,
     a_project_is_named_by_the_run_the_image_or_the_context,
     a_wrong_key_submits_nothing,
+    without_a_key_only_unclaimed_projects_take_runs,
+    a_private_project_is_not_there_for_others,
     names_and_ids_find_what_is_there,
 );
 
@@ -213,13 +215,52 @@ async fn a_project_is_named_by_the_run_the_image_or_the_context(town: &Town) {
 
 async fn a_wrong_key_submits_nothing(town: &Town) {
     let place = town.place().await;
-    for key in [None, Some("bencher_user_000000000000000000000000000000")] {
-        let body = run(&place, json!({}));
-        let answer = town.send(Method::POST, "/v0/run", key, Some(body)).await;
-        assert_eq!(answer.status, 401, "{answer:?}");
-    }
+    let key = Some("bencher_user_000000000000000000000000000000");
+    let body = run(&place, json!({}));
+    let answer = town.send(Method::POST, "/v0/run", key, Some(body)).await;
+    assert_eq!(answer.status, 401, "{answer:?}");
     let path = format!("/v0/projects/{}/jobs", place.project);
     assert_eq!(town.get(&path).await.status, 404);
+}
+
+async fn without_a_key_only_unclaimed_projects_take_runs(town: &Town) {
+    let (unclaimed, claimed) = (town.place().await, town.place().await);
+    for _ in 0..2 {
+        let body = run(&unclaimed, json!({}));
+        let answer = town.send(Method::POST, "/v0/run", None, Some(body)).await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+        assert_eq!(answer.body["project"]["claimed"], json!(null));
+    }
+    town.post("/v0/run", run(&claimed, json!({}))).await;
+    let body = run(&claimed, json!({}));
+    let answer = town.send(Method::POST, "/v0/run", None, Some(body)).await;
+    assert_eq!(answer.status, 401, "{answer:?}");
+}
+
+async fn a_private_project_is_not_there_for_others(town: &Town) {
+    let place = town.place().await;
+    let made = town.post("/v0/run", run(&place, json!({}))).await.body;
+    let project = format!("/v0/projects/{}", place.project);
+    let hidden = json!({"visibility": "private"});
+    let answer = town
+        .send(Method::PATCH, &project, Some(&town.admin), Some(hidden))
+        .await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let job = format!("{project}/jobs/{}", made["job"].as_str().unwrap());
+    for (method, path) in [
+        (Method::GET, format!("{project}/jobs")),
+        (Method::GET, job.clone()),
+        (Method::GET, format!("{job}/events")),
+        (Method::GET, format!("{job}/why")),
+        (Method::POST, format!("{job}/cancel")),
+        (Method::POST, format!("{job}/retry")),
+    ] {
+        let answer = town.send(method, &path, None, None).await;
+        assert_eq!(answer.status, 404, "{path}: {answer:?}");
+    }
+    let body = run(&place, json!({}));
+    let answer = town.send(Method::POST, "/v0/run", None, Some(body)).await;
+    assert_eq!(answer.status, 404, "{answer:?}");
 }
 
 async fn names_and_ids_find_what_is_there(town: &Town) {

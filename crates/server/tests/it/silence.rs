@@ -59,12 +59,12 @@ async fn a_job_that_nobody_takes_expires(engine: Engine) {
 
 #[tokio::test]
 async fn pings_do_not_keep_a_job_alive_on_sqlite() {
-    pings_do_not_keep_a_job_alive(Engine::Sqlite).await;
+    Box::pin(pings_do_not_keep_a_job_alive(Engine::Sqlite)).await;
 }
 
 #[tokio::test]
 async fn pings_do_not_keep_a_job_alive_on_postgresql() {
-    pings_do_not_keep_a_job_alive(Engine::Postgres).await;
+    Box::pin(pings_do_not_keep_a_job_alive(Engine::Postgres)).await;
 }
 
 #[tokio::test]

@@ -101,6 +101,7 @@ impl Town {
                     public_url: None,
                     trusted_proxies: vec![[127, 0, 0, 1].into()],
                     times,
+                    record: None,
                     store,
                 };
                 let server = Server::start(config, clock, entropy).await.unwrap();

@@ -285,7 +285,7 @@ pub fn count_of_project<Q: Query + ?Sized>(
     query: &mut Q,
     project: i64,
     status: Option<Status>,
-) -> Result<i64, Error> {
+) -> Result<u64, Error> {
     let (filter, status) = by_status(status);
     let sql = format!("SELECT COUNT(*) FROM job WHERE project_id = ?1 {filter}");
     let row = query.query_one(&sql, params![project, status])?;

@@ -1,11 +1,14 @@
 //! The registry's tables: repositories, blobs and who holds them, uploads, manifests, tags.
 
 pub mod blob;
+pub mod collect;
 pub mod manifest;
 pub mod piece;
 pub mod repository;
+pub mod stats;
 pub mod tag;
 pub mod upload;
+pub mod usage;
 
 use kiln_model::Digest;
 

@@ -2,7 +2,8 @@
 
 use kiln_model::{Millis, ResourceName, RunnerUuid, Slug};
 
-use crate::{Bell, Error, Query, Row, Tx, params};
+use super::listing::{self, Listing, Page, Source};
+use crate::{Bell, Error, Query, Row, Tx, Value, params};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runner {
@@ -22,6 +23,13 @@ macro_rules! columns {
         "id, uuid, name, slug, key_version, last_heartbeat, created, modified, archived"
     };
 }
+
+const SOURCE: Source = Source {
+    columns: columns!(),
+    from: "runner",
+    name: "runner",
+    searched: &["runner.name", "runner.slug"],
+};
 
 pub fn insert(
     tx: &mut dyn Tx,
@@ -115,13 +123,30 @@ pub fn authenticate<Q: Query + ?Sized>(
         .transpose()
 }
 
-pub fn list<Q: Query + ?Sized>(query: &mut Q) -> Result<Vec<Runner>, Error> {
-    let sql = concat!(
-        "SELECT ",
-        columns!(),
-        " FROM runner WHERE archived IS NULL ORDER BY name, id"
-    );
-    query.query(sql, &[])?.iter().map(read).collect()
+pub fn list<Q: Query + ?Sized>(query: &mut Q, listing: &Listing) -> Result<Page<Runner>, Error> {
+    let condition = "(?3 = 1 OR runner.archived IS NULL)";
+    let more = vec![Value::from(listing.archived)];
+    listing::page(query, &SOURCE, condition, more, listing, read)
+}
+
+/// Writes what people may change; an archived runner's credential opens nothing.
+pub fn update(tx: &mut dyn Tx, runner: &Runner) -> Result<(), Error> {
+    let wall = tx.wall();
+    tx.execute(
+        "UPDATE runner SET name = ?2, slug = ?3, archived = ?4, key_version = ?5, modified = ?6 \
+         WHERE id = ?1",
+        params![
+            runner.id,
+            runner.name.as_str(),
+            runner.slug.as_str(),
+            runner.archived,
+            runner.key_version,
+            wall
+        ],
+    )?;
+    // Open channels look again, on whichever server they are.
+    tx.ring(Bell::Runner(runner.id));
+    Ok(())
 }
 
 pub fn heard(tx: &mut dyn Tx, id: i64, at: Millis) -> Result<(), Error> {

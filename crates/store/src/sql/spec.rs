@@ -3,7 +3,8 @@
 use kiln_model::v0::{Architecture, OperatingSystem};
 use kiln_model::{Millis, ResourceName, Slug, SpecUuid};
 
-use crate::{Error, Query, Row, Tx, params};
+use super::listing::{self, Listing, Page, Source};
+use crate::{Error, Query, Row, Tx, Value, params};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
@@ -32,6 +33,13 @@ macro_rules! columns {
          spec.archived"
     };
 }
+
+const SOURCE: Source = Source {
+    columns: columns!(),
+    from: "spec",
+    name: "spec",
+    searched: &["spec.name", "spec.slug"],
+};
 
 pub fn insert(tx: &mut dyn Tx, spec: &Spec) -> Result<i64, Error> {
     let row = tx.query_one(
@@ -100,13 +108,63 @@ pub fn fallback<Q: Query + ?Sized>(query: &mut Q) -> Result<Option<Spec>, Error>
     query.query_one(sql, &[])?.as_ref().map(read).transpose()
 }
 
-pub fn list<Q: Query + ?Sized>(query: &mut Q) -> Result<Vec<Spec>, Error> {
-    let sql = concat!(
-        "SELECT ",
-        columns!(),
-        " FROM spec WHERE archived IS NULL ORDER BY name, id"
-    );
-    query.query(sql, &[])?.iter().map(read).collect()
+pub fn list<Q: Query + ?Sized>(query: &mut Q, listing: &Listing) -> Result<Page<Spec>, Error> {
+    let condition = "(?3 = 1 OR spec.archived IS NULL)";
+    let more = vec![Value::from(listing.archived)];
+    listing::page(query, &SOURCE, condition, more, listing, read)
+}
+
+pub fn is_slug_taken<Q: Query + ?Sized>(query: &mut Q, slug: &Slug) -> Result<bool, Error> {
+    let found = query.query_one(
+        "SELECT id FROM spec WHERE slug = ?1",
+        params![slug.as_str()],
+    )?;
+    Ok(found.is_some())
+}
+
+/// Writes what may change; hardware does not.
+pub fn update(tx: &mut dyn Tx, spec: &Spec) -> Result<(), Error> {
+    let wall = tx.wall();
+    tx.execute(
+        "UPDATE spec SET name = ?2, slug = ?3, fallback = ?4, archived = ?5, modified = ?6 WHERE id = ?1",
+        params![
+            spec.id,
+            spec.name.as_str(),
+            spec.slug.as_str(),
+            spec.fallback,
+            spec.archived,
+            wall
+        ],
+    )?;
+    Ok(())
+}
+
+/// Whether a job, a testbed or a runner needs it.
+pub fn is_in_use<Q: Query + ?Sized>(query: &mut Q, spec: &Spec) -> Result<bool, Error> {
+    let uses = super::count(
+        query,
+        "SELECT COUNT(*) FROM (SELECT 1 FROM job WHERE spec_id = ?1 \
+         UNION ALL SELECT 1 FROM testbed WHERE spec_id = ?1 \
+         UNION ALL SELECT 1 FROM runner_lane WHERE lane_id = ?2) AS used",
+        params![spec.id, spec.lane],
+    )?;
+    Ok(uses > 0)
+}
+
+/// The spec and its lane, which nothing may need.
+pub fn delete(tx: &mut dyn Tx, spec: &Spec) -> Result<(), Error> {
+    tx.execute("DELETE FROM spec WHERE id = ?1", params![spec.id])?;
+    tx.execute("DELETE FROM lane WHERE id = ?1", params![spec.lane])?;
+    Ok(())
+}
+
+/// Testbeds that were on an archived spec are on none.
+pub fn leave_testbeds(tx: &mut dyn Tx, id: i64) -> Result<(), Error> {
+    tx.execute(
+        "UPDATE testbed SET spec_id = NULL WHERE spec_id = ?1",
+        params![id],
+    )?;
+    Ok(())
 }
 
 /// The specs a runner serves.

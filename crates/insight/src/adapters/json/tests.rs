@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::limits::{MAX_BENCHMARK_NAME, MAX_MEASURES};
+use crate::limits::{MAX_BENCHMARK_NAME, MAX_MEASURES, MAX_REASON};
 
 fn check_error(text: &str, expected: &str) {
     let error = parse(text).expect_err(text).to_string();
@@ -76,10 +76,7 @@ fn a_field_that_occurs_twice_is_named() {
 #[test]
 fn text_that_is_not_an_object_is_told_what_was_expected() {
     for (text, expected) in [
-        (
-            "",
-            "line 1, column 1: expected `{`, the start of an object of benchmarks, found the end of the text",
-        ),
+        ("", "the output is empty"),
         (
             "\n  not bmf",
             "line 2, column 3: expected `{`, the start of an object of benchmarks, found 'n'",
@@ -132,8 +129,14 @@ fn a_value_of_the_wrong_type_is_told_what_was_expected() {
 #[test]
 fn numbers_that_are_not_finite_are_refused() {
     for (number, expected) in [
-        ("NaN", "line 1, column 20: expected value"),
-        ("Infinity", "line 1, column 20: expected value"),
+        (
+            "NaN",
+            "line 1, column 20: expected a finite number, found `NaN`",
+        ),
+        (
+            "Infinity",
+            "line 1, column 20: expected a finite number, found `Infinity`",
+        ),
         ("1e999", "line 1, column 24: number out of range"),
         ("-1e999", "line 1, column 25: number out of range"),
     ] {

@@ -1,5 +1,5 @@
 use super::client::{Door, basic};
-use crate::token::Audience;
+use crate::token::{Action, Audience};
 
 #[tokio::test]
 async fn a_stranger_is_sent_to_the_token_endpoint() {
@@ -68,7 +68,10 @@ async fn the_token_endpoint_takes_a_key_as_a_password() {
         .check(body["token"].as_str().unwrap(), door.app.wall())
         .unwrap();
     assert_eq!(claims.aud, Audience::OciAuth);
-    assert_eq!(claims.oci.unwrap().repository.as_deref(), Some("p"));
+    assert_eq!(
+        claims.actions_in("p"),
+        Some([Action::Pull, Action::Push].as_slice())
+    );
     for wrong in [
         basic("any", "bencher_user_wrong"),
         "Basic !".to_owned(),
@@ -101,7 +104,7 @@ async fn the_token_endpoint_takes_a_form() {
     let body = good.json();
     assert_eq!(
         (good.status, &body["scope"]),
-        (200, &"repository:p/a:pull,push".into())
+        (200, &"repository:p/a:pull,push repository:q:pull".into())
     );
     let token = body["access_token"].as_str().unwrap();
     assert_eq!(
@@ -219,5 +222,34 @@ async fn a_runner_pulls_what_its_job_needs_and_nothing_else() {
         door.call_as(&token, method, &path, &[], b"")
             .await
             .expect(401, "UNAUTHORIZED");
+    }
+}
+
+#[tokio::test]
+async fn one_token_opens_every_repository_it_was_asked_for() {
+    let door = Door::open().await;
+    for name in ["p", "q"] {
+        door.push_image(name, "v1").await;
+    }
+    for scope in [
+        "repository:p:pull&scope=repository:q:pull",
+        "repository:p:pull%20repository:q:pull",
+    ] {
+        let token = door.token(scope).await;
+        for (name, status) in [("p", 200), ("q", 200), ("r", 401)] {
+            let path = format!("/v2/{name}/manifests/v1");
+            let answer = door.call_as(&token, "GET", &path, &[], b"").await;
+            assert_eq!(answer.status, status, "{scope} {name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_is_refused_is_read_so_that_the_answer_arrives() {
+    let door = Door::open().await;
+    let body = vec![b' '; 4 * 1024 * 1024];
+    for _ in 0..8 {
+        let refused = door.send("PUT", "/v2/p/manifests/v1", &[], &body).await;
+        refused.expect(401, "UNAUTHORIZED");
     }
 }

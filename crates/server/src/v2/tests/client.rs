@@ -100,6 +100,20 @@ impl Door {
         Answer::read(&bytes)
     }
 
+    /// Begins a request of `length` bytes, sends some of them, and goes away; returns when the server has noticed.
+    pub(super) async fn abandon(&self, method: &str, path: &str, length: usize, sent: &[u8]) {
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Length: {length}\r\n\r\n",
+            self.address, self.key
+        );
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(sent).await.unwrap();
+        stream.shutdown().await.unwrap();
+        // Whatever the server says, the end of it comes after it gave the request up.
+        drop(stream.read_to_end(&mut Vec::new()).await);
+    }
+
     /// As the holder of the administrator's key.
     pub(super) async fn call(
         &self,

@@ -1,4 +1,6 @@
-use super::client::Door;
+use serde_json::json;
+
+use super::client::{Door, sha256};
 
 #[tokio::test]
 async fn tricks_in_paths_are_named_and_refused() {
@@ -61,4 +63,57 @@ async fn an_upload_of_another_repository_is_unknown() {
             .await;
         answer.expect(404, "BLOB_UPLOAD_UNKNOWN");
     }
+}
+
+#[tokio::test]
+async fn an_upload_that_is_cut_off_leaves_nothing() {
+    let door = Door::open().await;
+    let start = door.call("POST", "/v2/p/blobs/uploads/", &[], b"").await;
+    let at = start.header("Location").unwrap();
+    door.abandon("PATCH", at, 1_000, b"half of it").await;
+    assert_eq!(door.get(at).await.header("Range"), Some("0-0"));
+    let digest = sha256(b"half of it");
+    let put = format!("{at}?digest={digest}");
+    door.abandon("PUT", &put, 1_000, b"half of it").await;
+    door.get(&format!("/v2/p/blobs/{digest}"))
+        .await
+        .expect(404, "BLOB_UNKNOWN");
+    assert_eq!(door.call("PUT", &put, &[], b"half of it").await.status, 201);
+}
+
+#[tokio::test]
+async fn an_index_names_only_what_is_there_so_none_can_loop() {
+    let door = Door::open().await;
+    let kind = "application/vnd.oci.image.index.v1+json";
+    let headers = [("Content-Type", kind)];
+    for child in [sha256(b"not there"), sha256(b"")] {
+        let child = json!({"mediaType": kind, "digest": child, "size": 1});
+        let body = json!({"schemaVersion": 2, "mediaType": kind, "manifests": [child]});
+        let body = body.to_string();
+        let put = door
+            .call("PUT", "/v2/p/manifests/loop", &headers, body.as_bytes())
+            .await;
+        put.expect(404, "MANIFEST_BLOB_UNKNOWN");
+    }
+    door.get("/v2/p/manifests/loop")
+        .await
+        .expect(404, "MANIFEST_UNKNOWN");
+}
+
+#[tokio::test]
+async fn a_project_cannot_take_more_than_its_quota() {
+    let door = Door::open().await;
+    door.push_blob("p", b"12345").await;
+    crate::operator::registry::set_quota(&door.app.store, "p", Some(8))
+        .await
+        .unwrap();
+    let digest = sha256(b"6789");
+    let path = format!("/v2/p/blobs/uploads/?digest={digest}");
+    door.call("POST", &path, &[], b"6789")
+        .await
+        .expect(403, "DENIED");
+    door.get(&format!("/v2/p/blobs/{digest}"))
+        .await
+        .expect(404, "BLOB_UNKNOWN");
+    door.push_blob("p", b"678").await;
 }

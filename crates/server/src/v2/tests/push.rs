@@ -143,9 +143,13 @@ async fn a_blob_of_the_same_project_is_mounted() {
 async fn a_mount_that_cannot_be_becomes_an_upload() {
     let door = Door::open().await;
     let digest = door.push_blob("theirs", b"secret").await;
-    let token = door.token("repository:ours:pull,push").await;
+    let token = door
+        .token(
+            "repository:ours:pull,push&scope=repository:theirs:fly&scope=repository:nowhere:pull",
+        )
+        .await;
     for query in [
-        // A token speaks for its own project only, and a blob elsewhere does not exist without its source.
+        // A token that was refused a right to the source, and a blob that exists elsewhere only.
         format!("mount={digest}&from=theirs"),
         format!("mount={digest}"),
         format!("mount={digest}&from=nowhere"),
@@ -160,7 +164,25 @@ async fn a_mount_that_cannot_be_becomes_an_upload() {
     door.get(&format!("/v2/ours/blobs/{digest}"))
         .await
         .expect(404, "BLOB_UNKNOWN");
+}
+
+#[tokio::test]
+async fn a_mount_from_another_project_needs_a_token_for_both() {
+    let door = Door::open().await;
+    let digest = door.push_blob("theirs", b"shared").await;
     let path = format!("/v2/ours/blobs/uploads/?mount={digest}&from=theirs");
+    let token = door.token("repository:ours:pull,push").await;
+    let asked = door.call_as(&token, "POST", &path, &[], b"").await;
+    asked.expect(401, "UNAUTHORIZED");
+    let challenge = asked.header("WWW-Authenticate").unwrap();
+    let scope = "repository:ours:pull,push repository:theirs:pull";
+    assert!(
+        challenge.ends_with(&format!("scope=\"{scope}\"")),
+        "{challenge}"
+    );
+    let token = door.token(&scope.replace(' ', "%20")).await;
+    let mounted = door.call_as(&token, "POST", &path, &[], b"").await;
+    assert_eq!(mounted.status, 201, "{mounted:?}");
     assert_eq!(
         door.call("POST", &path, &[], b"").await.status,
         201,

@@ -1,8 +1,9 @@
 //! Blobs, the pieces they consist of, and the projects that hold them.
 
-use kiln_model::Digest;
+use kiln_model::{Digest, Millis};
 
 use super::piece::{self, Piece, column};
+use super::usage;
 use crate::sql::parse;
 use crate::{Error, Query, Row, Tx, params};
 
@@ -43,6 +44,33 @@ pub fn find_held<Q: Query + ?Sized>(
         .transpose()
 }
 
+/// When the project's holding was last counted on.
+pub fn touched<Q: Query + ?Sized>(
+    query: &mut Q,
+    project: i64,
+    blob: i64,
+) -> Result<Option<Millis>, Error> {
+    query
+        .query_one(
+            "SELECT touched_tick FROM registry_holding WHERE project_id = ?1 AND blob_id = ?2",
+            params![project, blob],
+        )?
+        .map(|row| row.get(0))
+        .transpose()
+}
+
+/// The blobs after `after`, in the order of their ids.
+pub fn list<Q: Query + ?Sized>(query: &mut Q, after: i64, limit: u32) -> Result<Vec<Blob>, Error> {
+    query
+        .query(
+            "SELECT id, digest, size FROM registry_blob WHERE id > ?1 ORDER BY id LIMIT ?2",
+            params![after, limit],
+        )?
+        .iter()
+        .map(read)
+        .collect()
+}
+
 pub fn pieces<Q: Query + ?Sized>(query: &mut Q, blob: i64) -> Result<Vec<Piece>, Error> {
     query
         .query(
@@ -54,7 +82,12 @@ pub fn pieces<Q: Query + ?Sized>(query: &mut Q, blob: i64) -> Result<Vec<Piece>,
         .collect()
 }
 
-pub fn insert(tx: &mut dyn Tx, digest: &Digest, size: u64, pieces: &[Piece]) -> Result<i64, Error> {
+pub fn insert(
+    tx: &mut dyn Tx,
+    digest: &Digest,
+    size: u64,
+    pieces: &[Piece],
+) -> Result<Blob, Error> {
     let wall = tx.wall();
     let row = tx.query_one(
         "INSERT INTO registry_blob (digest, size, created) VALUES (?1, ?2, ?3) RETURNING id",
@@ -73,30 +106,56 @@ pub fn insert(tx: &mut dyn Tx, digest: &Digest, size: u64, pieces: &[Piece]) -> 
             piece,
         )?;
     }
-    Ok(id)
+    Ok(Blob {
+        id,
+        digest: digest.clone(),
+        size,
+    })
 }
 
-/// Gives the project a right to the blob.
-pub fn hold(tx: &mut dyn Tx, project: i64, blob: i64) -> Result<(), Error> {
-    let wall = tx.wall();
-    tx.execute(
-        "INSERT INTO registry_holding (project_id, blob_id, created) VALUES (?1, ?2, ?3) \
+/// Gives the project a right to the blob, or renews the one it has.
+pub fn hold(tx: &mut dyn Tx, project: i64, blob: &Blob) -> Result<(), Error> {
+    let (now, wall) = (tx.now(), tx.wall());
+    let new = tx.execute(
+        "INSERT INTO registry_holding (project_id, blob_id, created, touched_tick) VALUES (?1, ?2, ?3, ?4) \
          ON CONFLICT (project_id, blob_id) DO NOTHING",
-        params![project, blob, wall],
+        params![project, blob.id, wall, now],
     )?;
-    Ok(())
+    if new == 0 {
+        return touch(tx, project, blob.id);
+    }
+    usage::add(tx, project, column(blob.size))
 }
 
-/// Takes the project's right away.
-pub fn let_go(tx: &mut dyn Tx, project: i64, blob: i64) -> Result<(), Error> {
+/// Notes that somebody counts on the project's holding.
+pub fn touch(tx: &mut dyn Tx, project: i64, blob: i64) -> Result<(), Error> {
+    let now = tx.now();
     tx.execute(
-        "DELETE FROM registry_holding WHERE project_id = ?1 AND blob_id = ?2",
-        params![project, blob],
+        "UPDATE registry_holding SET touched_tick = ?3 WHERE project_id = ?1 AND blob_id = ?2",
+        params![project, blob, now],
     )?;
     Ok(())
 }
 
-pub fn is_held<Q: Query + ?Sized>(query: &mut Q, blob: i64) -> Result<bool, Error> {
+/// Takes the project's right away. If it was the last, the blob is forgotten, and its pieces are answered: their objects
+/// are the caller's to delete.
+pub fn release(tx: &mut dyn Tx, project: i64, blob: &Blob) -> Result<Vec<Piece>, Error> {
+    let removed = tx.execute(
+        "DELETE FROM registry_holding WHERE project_id = ?1 AND blob_id = ?2",
+        params![project, blob.id],
+    )?;
+    if removed > 0 {
+        usage::add(tx, project, -column(blob.size))?;
+    }
+    if is_held(tx, blob.id)? {
+        return Ok(Vec::new());
+    }
+    let pieces = pieces(tx, blob.id)?;
+    tx.execute("DELETE FROM registry_blob WHERE id = ?1", params![blob.id])?;
+    Ok(pieces)
+}
+
+fn is_held<Q: Query + ?Sized>(query: &mut Q, blob: i64) -> Result<bool, Error> {
     let rows = query.query(
         "SELECT project_id FROM registry_holding WHERE blob_id = ?1 LIMIT 1",
         params![blob],
@@ -119,12 +178,6 @@ pub fn named_by<Q: Query + ?Sized>(
         )?
         .map(|row| parse(&row, 0))
         .transpose()
-}
-
-/// Forgets a blob that nobody holds, with its pieces. Their objects are the caller's to delete.
-pub fn remove(tx: &mut dyn Tx, blob: i64) -> Result<(), Error> {
-    tx.execute("DELETE FROM registry_blob WHERE id = ?1", params![blob])?;
-    Ok(())
 }
 
 fn read(row: &Row) -> Result<Blob, Error> {

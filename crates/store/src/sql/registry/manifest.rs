@@ -59,10 +59,11 @@ pub fn find_in_project<Q: Query + ?Sized>(
 
 /// Adds a manifest; none when the repository has it already.
 pub fn insert(tx: &mut dyn Tx, repository: i64, manifest: &Manifest) -> Result<Option<i64>, Error> {
-    let wall = tx.wall();
+    let (now, wall) = (tx.now(), tx.wall());
     let row = tx.query_one(
-        "INSERT INTO registry_manifest (repository_id, digest, media_type, artifact_type, subject, body, created) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (repository_id, digest) DO NOTHING RETURNING id",
+        "INSERT INTO registry_manifest \
+         (repository_id, digest, media_type, artifact_type, subject, body, created, pushed_tick) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (repository_id, digest) DO NOTHING RETURNING id",
         params![
             repository,
             manifest.digest.as_str(),
@@ -70,10 +71,48 @@ pub fn insert(tx: &mut dyn Tx, repository: i64, manifest: &Manifest) -> Result<O
             manifest.artifact_type.as_deref(),
             manifest.subject.as_ref().map(Digest::as_str),
             manifest.body.as_slice(),
-            wall
+            wall,
+            now
         ],
     )?;
     row.map(|row| row.get(0)).transpose()
+}
+
+/// Notes that somebody pushed it once more.
+pub fn touch(tx: &mut dyn Tx, manifest: i64) -> Result<(), Error> {
+    let now = tx.now();
+    tx.execute(
+        "UPDATE registry_manifest SET pushed_tick = ?2 WHERE id = ?1",
+        params![manifest, now],
+    )?;
+    Ok(())
+}
+
+/// The ids and digests of the manifests after `after`, in the order of their ids.
+pub fn list<Q: Query + ?Sized>(
+    query: &mut Q,
+    after: i64,
+    limit: u32,
+) -> Result<Vec<(i64, Digest)>, Error> {
+    query
+        .query(
+            "SELECT id, digest FROM registry_manifest WHERE id > ?1 ORDER BY id LIMIT ?2",
+            params![after, limit],
+        )?
+        .iter()
+        .map(|row| Ok((row.get(0)?, parse(row, 1)?)))
+        .collect()
+}
+
+/// The bytes of a manifest.
+pub fn body<Q: Query + ?Sized>(query: &mut Q, manifest: i64) -> Result<Option<Vec<u8>>, Error> {
+    query
+        .query_one(
+            "SELECT body FROM registry_manifest WHERE id = ?1",
+            params![manifest],
+        )?
+        .map(|row| row.get(0))
+        .transpose()
 }
 
 /// Notes that the manifest names a blob that its project holds.

@@ -1,0 +1,9 @@
+//! Runners, specs, and which runner serves which spec: the administrator's business.
+
+mod runners;
+mod specs;
+
+pub use runners::{
+    create_runner, find_runner, link_spec, rotate_credential, unlink_spec, update_runner,
+};
+pub use specs::{create_spec, delete_spec, find_spec, update_spec};

@@ -1,0 +1,5 @@
+//! What holds for every adapter.
+
+mod files;
+mod hostile;
+mod real;

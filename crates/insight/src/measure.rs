@@ -1,0 +1,223 @@
+//! What the measures of adapters are called, in which unit they count, and which way is better.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+
+pub(crate) const LATENCY: &str = "latency";
+pub(crate) const THROUGHPUT: &str = "throughput";
+pub(crate) const BANDWIDTH: &str = "bandwidth";
+pub(crate) const ITEMS_PER_SECOND: &str = "items-per-second";
+pub(crate) const CPU_TIME: &str = "cpu-time";
+pub(crate) const USER_TIME: &str = "user-time";
+pub(crate) const SYSTEM_TIME: &str = "system-time";
+pub(crate) const MIN_LATENCY: &str = "min-latency";
+pub(crate) const MAX_LATENCY: &str = "max-latency";
+pub(crate) const PEAK_MEMORY: &str = "peak-memory";
+pub(crate) const ALLOCATED: &str = "allocated";
+pub(crate) const ALLOCATIONS: &str = "allocations";
+
+/// Which way a measure gets better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    LowerIsBetter,
+    HigherIsBetter,
+}
+
+/// What is known about a measure by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MeasureInfo {
+    pub units: Cow<'static, str>,
+    pub direction: Direction,
+}
+
+/// The unit and the direction of a measure. Names that adapters make are known; a name may carry its unit in parentheses at its
+/// end, or be one itself (`compares/op`). What counts per second is better when it is higher, everything else when it is lower.
+pub fn describe(measure: &str) -> MeasureInfo {
+    let of_tool = |tool: &&str| measure.strip_prefix(tool);
+    let counter = TOOLS.iter().find_map(of_tool).unwrap_or(measure);
+    if let Some((_, units, direction)) = KNOWN.iter().find(|(name, ..)| *name == counter) {
+        return info(*units, *direction);
+    }
+    if measure.ends_with("-latency") {
+        return info(NANOSECONDS, Direction::LowerIsBetter);
+    }
+    let in_parentheses = measure
+        .strip_suffix(')')
+        .and_then(|rest| rest.rsplit_once(" ("))
+        .map(|(_, unit)| unit);
+    match in_parentheses {
+        Some(unit) => info(unit.to_owned(), direction_of(unit)),
+        None if measure.contains('/') => info(measure.to_owned(), direction_of(measure)),
+        None => info("Measure (units)", Direction::LowerIsBetter),
+    }
+}
+
+fn info(units: impl Into<Cow<'static, str>>, direction: Direction) -> MeasureInfo {
+    MeasureInfo {
+        units: units.into(),
+        direction,
+    }
+}
+
+fn direction_of(unit: &str) -> Direction {
+    let per_second = ["/s", "/sec", "/second", "/ms", "/us", "/ns", "/min"];
+    if per_second.iter().any(|end| unit.ends_with(end)) {
+        Direction::HigherIsBetter
+    } else {
+        Direction::LowerIsBetter
+    }
+}
+
+const NANOSECONDS: &str = "nanoseconds (ns)";
+const BYTES: &str = "bytes";
+const PERCENT: &str = "percent (%)";
+
+use Direction::{HigherIsBetter as Higher, LowerIsBetter as Lower};
+
+/// Tools of Valgrind that count what another one counts too put their names before the measure.
+const TOOLS: [&str; 6] = [
+    "callgrind-",
+    "cachegrind-",
+    "dhat-",
+    "memcheck-",
+    "helgrind-",
+    "drd-",
+];
+
+const KNOWN: &[(&str, &str, Direction)] = &[
+    (LATENCY, NANOSECONDS, Lower),
+    (THROUGHPUT, "operations / second", Higher),
+    (BANDWIDTH, "bytes / second", Higher),
+    (ITEMS_PER_SECOND, "items / second", Higher),
+    (CPU_TIME, NANOSECONDS, Lower),
+    (USER_TIME, NANOSECONDS, Lower),
+    (SYSTEM_TIME, NANOSECONDS, Lower),
+    (PEAK_MEMORY, BYTES, Lower),
+    (ALLOCATED, BYTES, Lower),
+    (ALLOCATIONS, "allocations", Lower),
+    ("max-allocated", BYTES, Lower),
+    ("max-allocations", "allocations", Lower),
+    ("deallocated", BYTES, Lower),
+    ("deallocations", "deallocations", Lower),
+    ("grown", BYTES, Lower),
+    ("grows", "reallocations", Lower),
+    ("shrunk", BYTES, Lower),
+    ("shrinks", "reallocations", Lower),
+    ("build-time", "seconds", Lower),
+    ("file-size", BYTES, Lower),
+    ("memory", BYTES, Lower),
+    ("requests", "requests", Higher),
+    ("errors", "errors", Lower),
+    ("gen0-collects", "collections", Lower),
+    ("gen1-collects", "collections", Lower),
+    ("gen2-collects", "collections", Lower),
+    ("total-operations", "operations", Higher),
+    ("compute-jitter", PERCENT, Lower),
+    ("cache-jitter", PERCENT, Lower),
+    ("io-jitter", PERCENT, Lower),
+    ("cpu-steal", PERCENT, Lower),
+    ("noise-score", "decibels (dB)", Lower),
+    ("instructions", "instructions", Lower),
+    ("estimated-cycles", "estimated cycles", Lower),
+    ("l1-accesses", "accesses", Lower),
+    ("l2-accesses", "accesses", Lower),
+    ("ram-accesses", "accesses", Lower),
+    ("total-read-write", "reads and writes", Lower),
+    // A hit in the nearest cache is the good case; the farther away, the worse.
+    ("l1-hits", "hits", Lower),
+    ("l2-hits", "hits", Lower),
+    ("ll-hits", "hits", Lower),
+    ("ram-hits", "hits", Lower),
+    ("total-bytes", BYTES, Lower),
+    ("total-blocks", "blocks", Lower),
+    ("at-t-gmax-bytes", BYTES, Lower),
+    ("at-t-gmax-blocks", "blocks", Lower),
+    ("at-t-end-bytes", BYTES, Lower),
+    ("at-t-end-blocks", "blocks", Lower),
+    ("reads-bytes", BYTES, Lower),
+    ("writes-bytes", BYTES, Lower),
+    ("total-units", "units", Lower),
+    ("total-events", "events", Lower),
+    ("total-lifetimes", "instructions", Lower),
+    ("maximum-bytes", BYTES, Lower),
+    ("maximum-blocks", "blocks", Lower),
+    ("dr", "reads", Lower),
+    ("dw", "writes", Lower),
+    ("i1mr", "misses", Lower),
+    ("d1mr", "misses", Lower),
+    ("d1mw", "misses", Lower),
+    ("ilmr", "misses", Lower),
+    ("dlmr", "misses", Lower),
+    ("dlmw", "misses", Lower),
+    ("i1-miss-rate", PERCENT, Lower),
+    ("d1-miss-rate", PERCENT, Lower),
+    ("lli-miss-rate", PERCENT, Lower),
+    ("lld-miss-rate", PERCENT, Lower),
+    ("ll-miss-rate", PERCENT, Lower),
+    ("l1-hit-rate", PERCENT, Higher),
+    ("ll-hit-rate", PERCENT, Lower),
+    ("ram-hit-rate", PERCENT, Lower),
+    ("bc", "branches", Lower),
+    ("bcm", "mispredictions", Lower),
+    ("bi", "branches", Lower),
+    ("bim", "mispredictions", Lower),
+    ("ge", "bus events", Lower),
+    ("sys-count", "system calls", Lower),
+    ("sys-time", NANOSECONDS, Lower),
+    ("sys-cpu-time", NANOSECONDS, Lower),
+    ("contexts", "error contexts", Lower),
+    ("suppressed-errors", "errors", Lower),
+    ("suppressed-contexts", "error contexts", Lower),
+    ("error-responses", "responses", Lower),
+    ("socket-errors", "errors", Lower),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_measures_have_the_units_of_stock_servers() {
+        assert_eq!(describe("latency"), info("nanoseconds (ns)", Lower));
+        assert_eq!(describe("throughput"), info("operations / second", Higher));
+        assert_eq!(describe("file-size"), info("bytes", Lower));
+    }
+
+    #[test]
+    fn quantiles_of_latency_are_latencies() {
+        assert_eq!(describe("p99.9-latency"), describe("latency"));
+    }
+
+    #[test]
+    fn a_counter_of_a_second_tool_counts_what_the_first_does() {
+        assert_eq!(
+            describe("cachegrind-instructions"),
+            describe("instructions")
+        );
+    }
+
+    #[test]
+    fn a_name_may_carry_its_unit() {
+        assert_eq!(describe("gc.alloc.rate (MB/sec)"), info("MB/sec", Higher));
+        assert_eq!(describe("gc.count (counts)"), info("counts", Lower));
+        assert_eq!(describe("compares/op"), info("compares/op", Lower));
+        assert_eq!(describe("widgets/s"), info("widgets/s", Higher));
+    }
+
+    #[test]
+    fn an_unknown_measure_has_the_unit_text_of_stock_servers() {
+        assert_eq!(describe("widgets"), info("Measure (units)", Lower));
+    }
+
+    #[test]
+    fn every_name_is_known_once() {
+        for (index, (name, ..)) in KNOWN.iter().enumerate() {
+            assert!(
+                KNOWN[..index].iter().all(|(other, ..)| other != name),
+                "{name}"
+            );
+        }
+    }
+}

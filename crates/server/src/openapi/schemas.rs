@@ -1,0 +1,226 @@
+//! What bodies look like. A new wire type gets a row here.
+
+/// A JSON object. Members that are not listed may be there too.
+pub(super) struct Schema {
+    pub(super) name: &'static str,
+    pub(super) fields: &'static [Field],
+}
+
+pub(super) struct Field {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) required: bool,
+    pub(super) nullable: bool,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Text,
+    Uuid,
+    Time,
+    Integer,
+    Boolean,
+    Anything,
+    OneOf(&'static [&'static str]),
+    One(&'static str),
+    Texts,
+    Many(&'static str),
+}
+
+use Kind::{Anything, Boolean, Integer, Many, One, OneOf, Text, Texts, Time, Uuid};
+
+/// Always there.
+const fn is(name: &'static str, kind: Kind) -> Field {
+    Field {
+        name,
+        kind,
+        required: true,
+        nullable: false,
+    }
+}
+
+/// Always there, and sometimes null.
+const fn or_null(name: &'static str, kind: Kind) -> Field {
+    Field {
+        name,
+        kind,
+        required: true,
+        nullable: true,
+    }
+}
+
+/// Sometimes not there.
+const fn may(name: &'static str, kind: Kind) -> Field {
+    Field {
+        name,
+        kind,
+        required: false,
+        nullable: true,
+    }
+}
+
+const OS: Kind = OneOf(&["linux", "macos", "windows"]);
+const ARCHITECTURE: Kind = OneOf(&["x86_64", "aarch64"]);
+const VISIBILITY: Kind = OneOf(&["public", "private"]);
+const ROLE: Kind = OneOf(&["member", "leader"]);
+const BLOCKER: Kind = OneOf(&[
+    "none",
+    "limit",
+    "no_runner",
+    "no_live_runner",
+    "runners_busy",
+]);
+const LEVEL: Kind = OneOf(&["free", "pro", "team", "enterprise"]);
+
+macro_rules! schemas {
+    ($($name:literal: [$($field:expr),* $(,)?];)*) => {
+        pub(super) const SCHEMAS: &[Schema] = &[$(Schema { name: $name, fields: &[$($field),*] }),*];
+    };
+}
+
+schemas! {
+    "Error": [is("request_id", Text), may("error_code", Text), is("message", Text)];
+    "ServerVersion": [is("version", Text)];
+    "ConsoleConfig": [is("url", Text)];
+    "ServerConfig": [
+        is("console", One("ConsoleConfig")), is("database", Text), is("request_body_max_bytes", Integer),
+        is("heartbeat_timeout", Integer), is("job_timeout_grace_period", Integer),
+    ];
+    "ServerStats": [
+        is("timestamp", Time), is("users", Integer), is("organizations", Integer), is("projects", Integer),
+        is("reports", Integer), is("runners", Integer), is("specs", Integer), is("jobs", One("JobCounts")),
+    ];
+    "JobCounts": [is("pending", Integer), is("claimed", Integer), is("running", Integer), is("ended", Integer)];
+    "AuditEntry": [
+        is("number", Integer), is("at", Time), is("actor", Text), is("action", Text), is("subject", Text),
+        may("detail", Text),
+    ];
+    "AdminKey": [is("key", Text)];
+    "KernelStats": [
+        is("inboxes", Anything), is("outbox", Integer), is("leases", Integer), is("timers", Integer),
+        or_null("next_timer", Integer), is("now", Integer), is("dead_letters", Integer),
+    ];
+    "DeadLetter": [
+        is("worker", Integer), is("seq", Integer), is("failure", Integer), is("attempts", Integer), is("frame", Text),
+    ];
+    "Replayed": [is("worker", Integer), is("seq", Integer)];
+    "RegistryStats": [
+        is("repositories", Integer), is("manifests", Integer), is("tags", Integer), is("blobs", Integer),
+        is("blob_bytes", Integer), is("held_bytes", Integer), is("spare_blobs", Integer), is("uploads", Integer),
+        is("upload_bytes", Integer),
+    ];
+    "CollectRequest": [may("older_than", Integer), may("untagged", Boolean), may("from", Text)];
+    "Collected": [
+        is("uploads", Integer), is("manifests", Integer), is("holdings", Integer), is("objects", Integer),
+        is("bytes", Integer), may("next", Text),
+    ];
+    "VerifyRequest": [may("from", Text)];
+    "Verified": [
+        is("manifests", Integer), is("blobs", Integer), is("bytes", Integer), is("damaged", Many("Damaged")),
+        may("next", Text),
+    ];
+    "Damaged": [is("digest", Text), is("what", Text)];
+    "Quota": [may("bytes", Integer), or_null("quota", Integer)];
+    "User": [
+        is("uuid", Uuid), is("name", Text), is("slug", Text), is("email", Text), is("admin", Boolean),
+        is("locked", Boolean), is("created", Time),
+    ];
+    "NewUser": [is("name", Text), may("slug", Text), is("email", Text), may("admin", Boolean)];
+    "UpdateUser": [
+        may("name", Text), may("slug", Text), may("email", Text), may("admin", Boolean), may("locked", Boolean),
+    ];
+    "NewKey": [is("name", Text), may("ttl", Integer)];
+    "UpdateKey": [is("name", Text)];
+    "UserKey": [
+        is("uuid", Uuid), is("user", Uuid), is("name", Text), is("creation", Time), is("expiration", Time),
+        may("revoked", Time),
+    ];
+    "CreatedUserKey": [
+        is("uuid", Uuid), is("user", Uuid), is("name", Text), is("key", Text), is("creation", Time),
+        is("expiration", Time),
+    ];
+    "ProjectKey": [
+        is("uuid", Uuid), is("project", Uuid), may("creator", Uuid), is("name", Text), is("creation", Time),
+        is("expiration", Time), may("revoked", Time),
+    ];
+    "CreatedProjectKey": [
+        is("uuid", Uuid), is("project", Uuid), is("name", Text), is("key", Text), is("creation", Time),
+        is("expiration", Time),
+    ];
+    "NewToken": [is("name", Text), may("ttl", Integer)];
+    "Organization": [
+        is("uuid", Uuid), is("name", Text), is("slug", Text), or_null("license", Text), is("created", Time),
+        is("modified", Time), or_null("claimed", Time),
+    ];
+    "NewOrganization": [is("name", Text), may("slug", Text)];
+    "UpdateOrganization": [may("name", Text), may("slug", Text)];
+    "Plan": [is("organization", Uuid), is("level", LEVEL)];
+    "UpdatePlan": [is("level", LEVEL)];
+    "Member": [is("uuid", Uuid), is("name", Text), is("slug", Text), is("email", Text), is("role", ROLE)];
+    "NewMember": [is("email", Text), may("name", Text), is("role", ROLE)];
+    "UpdateMember": [is("role", ROLE)];
+    "Invited": [is("email", Text)];
+    "Allowed": [is("allowed", Boolean)];
+    "Project": [
+        is("uuid", Uuid), is("organization", Uuid), is("name", Text), is("slug", Text), or_null("url", Text),
+        is("visibility", VISIBILITY), is("created", Time), is("modified", Time), or_null("claimed", Time),
+    ];
+    "NewProject": [is("name", Text), may("slug", Text), may("url", Text), may("visibility", VISIBILITY)];
+    "UpdateProject": [may("name", Text), may("slug", Text), may("url", Text), may("visibility", VISIBILITY)];
+    "Spec": [
+        is("uuid", Uuid), is("name", Text), is("slug", Text), is("os", OS), is("architecture", ARCHITECTURE),
+        or_null("sandbox", Text), is("cpu", Integer), is("memory", Integer), is("disk", Integer),
+        is("network", Boolean), or_null("fallback", Time), is("created", Time), is("modified", Time),
+        or_null("archived", Time),
+    ];
+    "NewSpec": [
+        is("name", Text), may("slug", Text), is("os", OS), is("architecture", ARCHITECTURE), may("sandbox", Text),
+        is("cpu", Integer), is("memory", Integer), is("disk", Integer), may("network", Boolean),
+        may("fallback", Boolean),
+    ];
+    "UpdateSpec": [may("name", Text), may("slug", Text), may("fallback", Boolean), may("archived", Boolean)];
+    "SpecRef": [is("spec", Text)];
+    "Runner": [
+        is("uuid", Uuid), is("name", Text), is("slug", Text), is("specs", Texts), or_null("archived", Time),
+        or_null("last_heartbeat", Time), is("created", Time), is("modified", Time),
+    ];
+    "NewRunner": [is("name", Text), may("slug", Text)];
+    "UpdateRunner": [may("name", Text), may("slug", Text), may("archived", Boolean)];
+    "RunnerKey": [is("uuid", Uuid), is("key", Text)];
+    "RunnerToken": [is("uuid", Uuid), is("token", Text)];
+    "NewRun": [
+        may("project", Text), may("idempotency_key", Text), may("branch", Text), may("hash", Text),
+        may("testbed", Text), may("start_time", Time), may("end_time", Time), may("results", Texts),
+        may("settings", Anything), may("context", Anything), may("job", One("NewRunJob")), may("image", Text),
+        may("spec", Text),
+    ];
+    "NewRunJob": [
+        is("image", Text), may("spec", Text), may("entrypoint", Texts), may("cmd", Texts), may("env", Anything),
+        may("timeout", Integer), may("file_paths", Texts), may("iter", Integer), may("allow_failure", Boolean),
+        may("build_time", Boolean), may("file_size", Boolean), may("backdate", Time),
+    ];
+    "Job": [
+        is("uuid", Uuid), is("status", Text), is("spec", One("Spec")), may("config", Anything), may("runner", Uuid),
+        may("claimed", Time), may("started", Time), may("completed", Time), is("created", Time),
+        is("modified", Time), may("output", One("JobOutput")), may("error", Text), may("retry_of", Uuid),
+    ];
+    "Waiting": [
+        is("status", Text), is("blocker", BLOCKER), is("detail", Text), may("position", Integer),
+        may("estimate_seconds", Integer),
+    ];
+    "ClaimRequest": [may("poll_timeout", Integer)];
+    "PullToken": [is("oci_token", Text)];
+    "JobOutput": [is("results", Many("IterationOutput")), may("error", Text), may("conditions", Anything)];
+    "IterationOutput": [is("exit_code", Integer), may("stdout", Text), may("stderr", Text), may("output", Anything)];
+    "JobEvent": [
+        is("number", Integer), is("event", Text), may("from", Text), may("to", Text), is("epoch", Integer),
+        is("actor", Text), may("detail", Text), is("at", Time),
+    ];
+    "Report": [
+        is("uuid", Uuid), or_null("user", Anything), is("project", One("Project")), is("branch", Anything),
+        is("testbed", Anything), is("start_time", Time), is("end_time", Time), is("adapter", Text),
+        is("results", Anything), or_null("job", Uuid), is("created", Time), may("status", Text),
+        may("error", Text),
+    ];
+    "RegistryToken": [may("token", Text), may("access_token", Text), is("expires_in", Integer), is("issued_at", Time)];
+}

@@ -1,0 +1,188 @@
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::DOCUMENT;
+
+#[test]
+fn every_route_is_in_the_document_and_nothing_else_is() {
+    let mut routes = BTreeSet::new();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    collect(&sources, &mut routes);
+    let mut documented = BTreeSet::new();
+    for (path, operations) in DOCUMENT["paths"].as_object().unwrap() {
+        for method in operations.as_object().unwrap().keys() {
+            documented.insert((path.clone(), method.clone()));
+        }
+    }
+    let missing: Vec<_> = routes.difference(&documented).collect();
+    assert!(
+        missing.is_empty(),
+        "add to openapi/operations.rs: {missing:?}"
+    );
+    let gone: Vec<_> = documented.difference(&routes).collect();
+    assert!(gone.is_empty(), "no route answers these: {gone:?}");
+}
+
+#[test]
+fn operation_ids_are_unique() {
+    let mut seen = BTreeSet::new();
+    for operations in DOCUMENT["paths"].as_object().unwrap().values() {
+        for operation in operations.as_object().unwrap().values() {
+            let id = operation["operationId"].as_str().unwrap();
+            assert!(seen.insert(id.to_owned()), "{id} is there twice");
+        }
+    }
+}
+
+#[test]
+fn every_reference_leads_somewhere_and_every_schema_is_used() {
+    let text = DOCUMENT.to_string();
+    let schemas = DOCUMENT["components"]["schemas"].as_object().unwrap();
+    let mut used = BTreeSet::new();
+    for piece in text.split("#/components/schemas/").skip(1) {
+        let name = piece.split('"').next().unwrap();
+        assert!(schemas.contains_key(name), "there is no schema {name}");
+        used.insert(name);
+    }
+    for name in schemas.keys() {
+        assert!(
+            used.contains(name.as_str()),
+            "nobody uses the schema {name}"
+        );
+    }
+}
+
+/// The `.route("path", method(…)…)` calls below a directory.
+fn collect(directory: &Path, routes: &mut BTreeSet<(String, String)>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            if path.file_name().is_some_and(|name| name != "tests") {
+                collect(&path, routes);
+            }
+        } else if path.file_name().is_some_and(|name| name != "tests.rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            for call in text.split(".route(").skip(1) {
+                routes.extend(read(call));
+            }
+        }
+    }
+}
+
+/// The path and the methods of one call, whose text begins after the parenthesis.
+fn read(call: &str) -> Vec<(String, String)> {
+    let mut depth = 1;
+    let end = call.find(|c| {
+        depth += match c {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        depth == 0
+    });
+    let call = &call[..end.expect("parentheses match")];
+    let path = call.split('"').nth(1).expect("a path is a literal");
+    let path = path.replace("{*", "{");
+    let words = call.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '(');
+    let methods = words.flat_map(|word| -> &[&str] {
+        match word.split('(').next().unwrap_or_default() {
+            _ if !word.contains('(') => &[],
+            "get" => &["get"],
+            "post" => &["post"],
+            "put" => &["put"],
+            "patch" => &["patch"],
+            "delete" => &["delete"],
+            "any" => &["get", "head", "post", "put", "patch", "delete"],
+            _ => &[],
+        }
+    });
+    methods
+        .map(|method| (path.clone(), (*method).to_owned()))
+        .collect()
+}
+
+/// What is wrong with an answer, held against the document; for the black-box tests of all doors.
+pub(crate) fn complaint(method: &str, path: &str, status: u16, body: &Value) -> Option<String> {
+    let path = path.split('?').next().unwrap_or_default();
+    let path = format!("/{}", path.trim_start_matches('/'));
+    let (template, operations) = DOCUMENT["paths"]
+        .as_object()?
+        .iter()
+        .find(|(template, _)| fits(template, &path))?;
+    let operation = operations.get(method.to_lowercase())?;
+    let responses = &operation["responses"];
+    let response = match responses.get(status.to_string()) {
+        Some(response) => response,
+        None if status >= 400 => &responses["default"],
+        None => return Some(format!("{method} {template} has no answer {status}")),
+    };
+    let schema = response.pointer("/content/application~1json/schema")?;
+    mismatch(schema, body).map(|what| format!("{method} {template} {status}: {what}: {body}"))
+}
+
+fn fits(template: &str, path: &str) -> bool {
+    let (template, path): (Vec<_>, Vec<_>) =
+        (template.split('/').collect(), path.split('/').collect());
+    template.len() == path.len()
+        && template
+            .iter()
+            .zip(&path)
+            .all(|(expected, found)| expected.starts_with('{') || expected == found)
+}
+
+/// As much of JSON Schema as the document uses.
+fn mismatch(schema: &Value, value: &Value) -> Option<String> {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let schema = DOCUMENT.pointer(reference.strip_prefix('#')?)?;
+        return mismatch(schema, value);
+    }
+    if let Some(choices) = schema["anyOf"].as_array() {
+        let first = choices.iter().map(|choice| mismatch(choice, value));
+        return first.reduce(Option::and).flatten();
+    }
+    if let Some(allowed) = schema["enum"].as_array()
+        && !allowed.contains(value)
+    {
+        return Some(format!("{value} is none of {allowed:?}"));
+    }
+    let good = match schema["type"].as_str() {
+        Some("null") => value.is_null(),
+        Some("string") => value.is_string(),
+        Some("integer") => value.is_i64() || value.is_u64(),
+        Some("boolean") => value.is_boolean(),
+        Some("array") => {
+            let Some(items) = value.as_array() else {
+                return Some(format!("{value} is no array"));
+            };
+            return items
+                .iter()
+                .find_map(|item| mismatch(&schema["items"], item));
+        }
+        Some("object") => return object_mismatch(schema, value),
+        _ => true,
+    };
+    (!good).then(|| format!("{value} is no {}", schema["type"]))
+}
+
+fn object_mismatch(schema: &Value, value: &Value) -> Option<String> {
+    let Some(members) = value.as_object() else {
+        return Some(format!("{value} is no object"));
+    };
+    let properties = schema["properties"].as_object()?;
+    let required = schema["required"].as_array()?;
+    let missing = required
+        .iter()
+        .filter_map(Value::as_str)
+        .find(|name| !members.contains_key(*name));
+    if let Some(missing) = missing {
+        return Some(format!("{missing} is missing"));
+    }
+    members.iter().find_map(|(name, member)| {
+        let Some(property) = properties.get(name) else {
+            return Some(format!("{name} is not in the document"));
+        };
+        mismatch(property, member).map(|what| format!("{name}: {what}"))
+    })
+}
