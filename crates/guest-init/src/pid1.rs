@@ -32,6 +32,9 @@ pub(crate) fn run(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> 
 
 fn live(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> Result<(), Fault> {
     let shifted = wait_for_launcher(launcher)?;
+    sys::leave_group_namespace().at(Stage::Namespaces, || {
+        "cannot create a control group namespace".into()
+    })?;
     rustix::thread::set_name(c"kiln-init").at(Stage::Namespaces, || "cannot take a name".into())?;
     // What is made for the chamber gets exactly the mode it is given.
     umask(Mode::empty());
@@ -103,6 +106,7 @@ fn wait_for_launcher(launcher: &UnixStream) -> Result<Vec<OwnedFd>, Fault> {
 fn seal_chamber(seal: &Seal, shifted: Vec<OwnedFd>) -> Result<Vec<Layer>, Fault> {
     mounts::enter_new_root(seal, shifted)?;
     hostname::set(&seal.hostname)?;
+    hostname::set_resolver(&seal.resolver)?;
     sys::bring_loopback_up().at(Stage::Network, || {
         "cannot bring the loopback device up".into()
     })?;
@@ -116,7 +120,14 @@ fn seal_chamber(seal: &Seal, shifted: Vec<OwnedFd>) -> Result<Vec<Layer>, Fault>
         Layer::applied("proc", "own, masked"),
         Layer::applied("sys", "absent"),
         Layer::applied("devices", "minimal"),
-        Layer::applied("network", "loopback only"),
+        Layer::applied(
+            "network",
+            if seal.resolver.is_empty() {
+                "loopback only"
+            } else {
+                "filtered: no private, link-local or control-plane addresses"
+            },
+        ),
     ])
 }
 

@@ -5,7 +5,11 @@
     reason = "doc comments here are help texts for a terminal"
 )]
 
+mod runner;
+
 use std::path::PathBuf;
+
+pub(crate) use runner::{Noise, Runner, RunnerRun, RunnerUnit};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -44,6 +48,8 @@ pub(crate) enum Command {
     /// Execute jobs for a server
     #[command(subcommand)]
     Runner(Runner),
+    /// Measure how quiet this host is, and score it
+    Noise(Noise),
     /// Look into the durable kernel: inboxes, dead letters, frames
     #[command(subcommand)]
     Kernel(Kernel),
@@ -101,28 +107,6 @@ pub(crate) struct Up {
     #[command(flatten)]
     pub(crate) server: Server,
     /// Directory for the runner's cache and spool [env: KILN_RUNNER_DATA] [default: DATA/runner]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) runner_data: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Runner {
-    /// Connect to a server and execute its jobs until told to stop
-    Up(RunnerUp),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RunnerUp {
-    /// URL of the server [env: KILN_HOST]
-    #[arg(long, value_name = "URL")]
-    pub(crate) host: Option<String>,
-    /// The runner's key, bencher_runner_… [env: KILN_KEY]
-    #[arg(long, value_name = "KEY")]
-    pub(crate) key: Option<String>,
-    /// UUID or slug of this runner [env: KILN_RUNNER]
-    #[arg(long, value_name = "RUNNER")]
-    pub(crate) runner: Option<String>,
-    /// Directory for the cache of images and the spool of results [env: KILN_RUNNER_DATA] [default: kiln-runner]
     #[arg(long, value_name = "DIR")]
     pub(crate) runner_data: Option<String>,
 }

@@ -4,6 +4,7 @@ mod config;
 mod demo;
 mod exit_codes;
 mod kernel;
+mod noise;
 mod runner;
 mod server;
 mod target;
@@ -31,6 +32,9 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Server(_) => server::run(&context),
         Command::Up(_) => up::run(&context),
         Command::Runner(Runner::Up(_)) => runner::run(&context),
+        Command::Runner(Runner::Run(run)) => runner::run_once(&context, &run),
+        Command::Runner(Runner::Unit(unit)) => runner::unit(&context, &unit),
+        Command::Noise(noise) => noise::run(&context, &noise),
         Command::Kernel(command) => kernel::run(&context, command),
         Command::Admin(Admin::Key(target)) => target::new_admin_key(&context, &target),
         Command::Config(Config::Show(json)) => config::show(&context, json.json),
@@ -71,6 +75,14 @@ fn given(command: &Command) -> Flags {
             ("key", up.key.clone()),
             ("runner", up.runner.clone()),
             ("runner-data", up.runner_data.clone()),
+            ("auto-update", up.auto_update.clone()),
+            ("tuning", up.tuning.tuning.clone()),
+            ("knobs", up.tuning.knobs.clone()),
+        ],
+        Command::Runner(Runner::Run(run)) => vec![
+            ("runner-data", run.runner_data.clone()),
+            ("tuning", run.tuning.tuning.clone()),
+            ("knobs", run.tuning.knobs.clone()),
         ],
         Command::Kernel(Kernel::Stats(flags) | Kernel::DeadLetters(DeadLetters::List(flags)))
         | Command::Admin(Admin::Key(flags)) => target(flags),
@@ -80,6 +92,8 @@ fn given(command: &Command) -> Flags {
         Command::Kernel(Kernel::DeadLetters(DeadLetters::Drain(drain))) => target(&drain.target),
         Command::Kernel(Kernel::Frame(_) | Kernel::Key(_))
         | Command::Demo(_)
+        | Command::Noise(_)
+        | Command::Runner(Runner::Unit(_))
         | Command::Config(_)
         | Command::ExitCodes(_) => Vec::new(),
     }

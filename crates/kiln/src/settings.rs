@@ -96,6 +96,24 @@ pub(crate) const KNOWN: &[Known] = &[
         Some("kiln-runner"),
         "directory for the runner's cache and spool",
     ),
+    known(
+        "auto-update",
+        "KILN_AUTO_UPDATE",
+        Some("off"),
+        "whether a runner replaces itself by the program its server offers: on or off",
+    ),
+    known(
+        "tuning",
+        "KILN_TUNING",
+        Some("off"),
+        "whether a runner makes its host quiet: on or off",
+    ),
+    known(
+        "knobs",
+        "KILN_KNOBS",
+        None,
+        "comma-separated settings of a tuned host to make otherwise, NAME=VALUE, or not at all, NAME=leave",
+    ),
 ];
 
 /// Where a value came from.
@@ -178,6 +196,15 @@ impl Settings {
             "{key} is not a setting"
         );
         self.values.get(key).map(|setting| setting.value.as_str())
+    }
+
+    /// Whether a switch is on.
+    pub(crate) fn is_on(&self, key: &str) -> Result<bool, Failure> {
+        match self.need(key)? {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            other => Err(Failure::usage(format!("{key} is on or off, not {other:?}"))),
+        }
     }
 
     pub(crate) fn find(&self, key: &str) -> Option<&Setting> {

@@ -1,14 +1,20 @@
 //! Wire types of the bench door. Field names and optional fields are those of stock clients.
 
 mod channel;
+mod conditions;
 mod datetime;
 mod job;
+mod noise;
 mod run;
 mod spec;
 
 pub use channel::{RunnerMessage, RunnerMetadata, ServerMessage};
+pub use conditions::{
+    Conditions, CpuSample, Frequency, IterationUsage, Pressure, SealedLayer, StageTimes, Truncated,
+};
 pub use datetime::DateTime;
 pub use job::{ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, JobOutput};
+pub use noise::{CoreSplit, Knob, KnobState, NoiseProbe, NoiseReceipt};
 pub use run::{
     Adapter, Branch, Head, Metric, NewRun, NewRunJob, Project, Report, ReportMeasure, ReportResult,
     Settings, Testbed, UserSummary, Version,

@@ -89,6 +89,7 @@ impl Error {
             | Stage::Landlock
             | Stage::Seccomp
             | Stage::Supervise
+            | Stage::Groups
             | Stage::Collect => Self::Seal {
                 stage,
                 message,

@@ -12,7 +12,9 @@ mod guest;
 mod namespace;
 mod output;
 mod probe;
+pub mod quiet;
 mod spec;
+mod surroundings;
 
 pub use backend::{Backend, Chamber};
 pub use cancel::CancelToken;
@@ -21,6 +23,7 @@ pub use command::{Command, FileLimit, Limits, Resource};
 pub use error::Error;
 pub use exit::{CollectedFile, Exit, Outcome, Sealed, StreamEnd, Usage};
 pub use kiln_guest_init::protocol::{FileOutcome, Layer, Stage, Stream};
+pub use kiln_model::v0::{CpuSample, Frequency, Pressure};
 pub use namespace::Namespaces;
 pub use output::{OutputSink, Transcript};
 pub use probe::{Check, Host, Probe};

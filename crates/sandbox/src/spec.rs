@@ -1,5 +1,6 @@
 //! The shape of a chamber.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
@@ -62,6 +63,10 @@ pub struct ChamberSpec {
     pub processes: u32,
     /// More than a loopback device.
     pub network: bool,
+    /// Addresses a network must not reach, besides private and link-local ones: the control plane's.
+    pub blocked: Vec<IpAddr>,
+    /// The cores it runs on; any if empty.
+    pub cores: Vec<u32>,
     pub hostname: String,
     /// What to do when this host cannot enforce one of the limits above.
     pub missing_limits: Missing,
@@ -76,6 +81,8 @@ impl Default for ChamberSpec {
             disk_bytes: 1 << 30,
             processes: 512,
             network: false,
+            blocked: Vec::new(),
+            cores: Vec::new(),
             hostname: "kiln".to_owned(),
             missing_limits: Missing::Refuse,
         }
@@ -99,9 +106,6 @@ impl ChamberSpec {
                 reason: reason.to_owned(),
             })
         };
-        if self.network {
-            return refuse("the namespace back end offers no network yet: set network to false");
-        }
         if self.cpus == 0 || self.memory_bytes == 0 || self.disk_bytes == 0 || self.processes == 0 {
             return refuse("cpus, memory, disk and processes must be more than zero");
         }
@@ -131,15 +135,6 @@ impl ChamberSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_network_is_refused_with_a_reason() {
-        let spec = ChamberSpec {
-            network: true,
-            ..ChamberSpec::default()
-        };
-        assert!(spec.check().unwrap_err().to_string().contains("no network"));
-    }
 
     #[test]
     fn a_chamber_without_room_is_refused() {

@@ -22,6 +22,16 @@ pub(super) const NEEDS: &[Need] = &[
         why: "somebody else's registry, for our OCI client",
     },
     Need {
+        package: "iproute2",
+        proof: Proof::Program("ip"),
+        why: "the network of a chamber",
+    },
+    Need {
+        package: "nftables",
+        proof: Proof::Program("nft"),
+        why: "the filter of a chamber's network",
+    },
+    Need {
         package: "postgresql",
         proof: Proof::PostgresServer { at_least: 14 },
         why: "the store is tested on a real PostgreSQL as well",

@@ -27,6 +27,7 @@ pub enum Stage {
     Exec,
     Supervise,
     Collect,
+    Groups,
 }
 
 wire_tags!(Stage {
@@ -50,6 +51,7 @@ wire_tags!(Stage {
     Exec = 17,
     Supervise = 18,
     Collect = 19,
+    Groups = 20,
 });
 
 impl fmt::Display for Stage {
@@ -75,6 +77,7 @@ impl fmt::Display for Stage {
             Self::Exec => "exec",
             Self::Supervise => "supervision",
             Self::Collect => "file collection",
+            Self::Groups => "control groups",
         })
     }
 }

@@ -23,6 +23,14 @@ pub struct Seal {
     pub disk_inodes: u64,
     /// Bytes of `/dev/shm`.
     pub shared_memory_bytes: u64,
+    /// What `/etc/resolv.conf` is to say; empty means that there is no network but a loopback device.
+    pub resolver: String,
+    /// The cores to stay on; any if empty.
+    pub cores: Vec<u32>,
+    /// The v1 control groups to join, as the paths of their `tasks` files.
+    pub groups: Vec<String>,
+    /// The v2 control group to be born in, as its directory; empty means none.
+    pub unified_group: String,
 }
 
 wire_struct!(Seal {
@@ -31,7 +39,11 @@ wire_struct!(Seal {
     ids,
     disk_bytes,
     disk_inodes,
-    shared_memory_bytes
+    shared_memory_bytes,
+    resolver,
+    cores,
+    groups,
+    unified_group
 });
 
 /// How user and group ids inside a chamber correspond to the host's.

@@ -129,6 +129,8 @@ pub struct Usage {
     pub major_faults: u64,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
+    /// Whether the root file system had no room left, in bytes or in files, when the command had ended.
+    pub disk_full: bool,
 }
 
 wire_struct!(Usage {
@@ -140,6 +142,7 @@ wire_struct!(Usage {
     major_faults,
     voluntary_switches,
     involuntary_switches,
+    disk_full,
 });
 
 /// What became of one requested file.

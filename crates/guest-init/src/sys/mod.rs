@@ -18,6 +18,7 @@ pub(crate) use loopback::bring_loopback_up;
 pub(crate) use mount::{map_mount_ids, set_read_only};
 pub(crate) use process::{
     Fork, children_usage, clone_into_new_namespaces, close_all_from, fork, kill_everyone,
+    leave_group_namespace,
 };
 pub(crate) use signal::{block_child_signal, reset_for_exec};
 

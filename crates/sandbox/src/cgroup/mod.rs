@@ -13,5 +13,6 @@ mod usage;
 
 pub(crate) use group::Group;
 pub(crate) use hierarchy::Hierarchies;
+pub(crate) use name::{fresh_name, owner_is_gone};
 pub use sweep::sweep;
 pub(crate) use usage::GroupUsage;

@@ -1,6 +1,7 @@
 //! Names of groups: they carry who made them, so that a later process knows which ones nobody uses any more.
 
 use std::fs;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const PREFIX: &str = "kiln-run-";
@@ -14,16 +15,29 @@ pub(super) struct Owner {
 
 impl Owner {
     pub(super) fn this_process() -> Option<Self> {
-        let pid = std::process::id();
-        Some(Self {
-            pid,
-            started: start_time(pid)?,
+        static SELF: OnceLock<Option<Owner>> = OnceLock::new();
+        *SELF.get_or_init(|| {
+            let pid = std::process::id();
+            Some(Self {
+                pid,
+                started: start_time(pid)?,
+            })
         })
     }
 
     pub(super) fn is_alive(self) -> bool {
         start_time(self.pid) == Some(self.started)
     }
+}
+
+/// A name that nothing else of ours has on this host.
+pub(crate) fn fresh_name() -> Option<String> {
+    Owner::this_process().map(fresh)
+}
+
+/// Whether this is a name of ours whose process is gone.
+pub(crate) fn owner_is_gone(name: &str) -> bool {
+    owner_of(name).is_some_and(|owner| !owner.is_alive())
 }
 
 /// A name that no other group has.

@@ -47,10 +47,6 @@ impl GuestProcess {
         })
     }
 
-    pub(super) fn launcher_pid(&self) -> u32 {
-        self.launcher.id()
-    }
-
     pub(super) fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

@@ -4,6 +4,9 @@ mod backend;
 mod chamber;
 mod guest_process;
 mod ids;
+mod network;
 mod run;
+mod watch;
 
 pub use backend::Namespaces;
+pub(crate) use network::sweep as sweep_networks;

@@ -8,7 +8,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::guest_process::GuestProcess;
-use crate::cgroup::{Group, GroupUsage};
+use super::network::NetworkPlan;
+use super::watch::{Surroundings, Watch};
+use crate::cgroup::{Group, GroupUsage, fresh_name};
 use crate::conversation::{Conversation, Heard};
 use crate::deadline::{Action, Cause, Deadlines};
 use crate::{CancelToken, Error, Exit, Limits, Outcome, OutputSink, Sealed, Usage};
@@ -18,6 +20,7 @@ pub(super) struct Run<'a> {
     pub(super) clock: &'a dyn Clock,
     pub(super) seal: ToGuest,
     pub(super) start: Start,
+    pub(super) network: Option<&'a NetworkPlan>,
     pub(super) limits: &'a Limits,
     pub(super) cancel: &'a CancelToken,
 }
@@ -25,12 +28,15 @@ pub(super) struct Run<'a> {
 pub(super) fn run(run: &Run<'_>, group: Group, sink: &mut dyn OutputSink) -> Result<Exit, Error> {
     let mut conversation = Conversation::new(&run.start, sink);
     let mut guest = GuestProcess::spawn()?;
-    // The launcher waits for its first message: everything it starts is born inside the group.
-    group.add(guest.launcher_pid())?;
     guest.tell(&run.seal)?;
-    guest.tell(&ToGuest::Start(run.start.clone()))?;
+    // Without a network to wait for, the guest goes on to the command by itself.
+    if run.network.is_none() {
+        guest.tell(&ToGuest::Start(run.start.clone()))?;
+    }
 
-    let talk = talk(run, &mut guest, &mut conversation);
+    let mut watch = Watch::new(&group);
+    let talk = talk(run, &mut guest, &mut conversation, &mut watch);
+    let surroundings = watch.end();
     // Only when every process is gone are the group's figures final.
     drop(guest);
     let group_usage = group.usage();
@@ -44,7 +50,7 @@ pub(super) fn run(run: &Run<'_>, group: Group, sink: &mut dyn OutputSink) -> Res
         .map_or_else(GuestUsage::default, |(_, usage)| usage);
     Ok(Exit {
         outcome,
-        usage: usage(guest_usage, group_usage),
+        usage: usage(guest_usage, group_usage, surroundings),
         stdout: conversation.stdout.end,
         stderr: conversation.stderr.end,
         files: conversation.files,
@@ -64,14 +70,19 @@ fn talk(
     run: &Run<'_>,
     guest: &mut GuestProcess,
     conversation: &mut Conversation<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Talk, Error> {
     let mut deadlines = Deadlines::new(run.clock.monotonic(), run.limits.timeout, run.limits.grace);
     let mut started = None;
     let mut ended = None;
     let mut cancel_seen = false;
+    // Lives until the conversation is over.
+    let mut network = None;
     'talk: loop {
         let now = run.clock.monotonic();
-        let patience = deadlines.next_alarm().map(|alarm| alarm.since(now));
+        let alarm = [deadlines.next_alarm(), watch.next_sample()];
+        let patience = alarm.into_iter().flatten().min();
+        let patience = patience.map(|alarm| alarm.since(now));
         let news = wait_for_news(guest, (!cancel_seen).then_some(run.cancel), patience)?;
         let mut actions = Vec::new();
         if news.guest {
@@ -80,13 +91,21 @@ fn talk(
                 let now = run.clock.monotonic();
                 match conversation.hear(message)? {
                     Heard::Nothing => {}
-                    Heard::Born(pid) => guest.adopt(pid)?,
+                    Heard::Born(pid) => {
+                        guest.adopt(pid)?;
+                        if let Some(plan) = run.network {
+                            network = Some(plan.connect(pid, &unique_name()?)?);
+                            guest.tell(&ToGuest::Start(run.start.clone()))?;
+                        }
+                    }
                     Heard::Started => {
                         started = Some(now);
                         deadlines.started(now);
+                        watch.started(now);
                     }
                     Heard::Exited => {
                         ended = Some(now);
+                        watch.ended();
                         actions.extend(deadlines.exited(now));
                     }
                     Heard::Finished => break 'talk,
@@ -97,6 +116,7 @@ fn talk(
             }
         }
         let now = run.clock.monotonic();
+        watch.check(now);
         if news.canceled {
             cancel_seen = true;
             actions.extend(deadlines.cancel(now));
@@ -113,12 +133,17 @@ fn talk(
             }
         }
     }
+    drop(network);
     let ended = ended.unwrap_or_else(|| run.clock.monotonic());
     let wall = started.map_or(Duration::ZERO, |started: Millis| ended.since(started));
     Ok(Talk {
         cause: deadlines.cause(),
         wall,
     })
+}
+
+fn unique_name() -> Result<String, Error> {
+    fresh_name().ok_or(Error::OutOfTurn("this host does not tell when we started"))
 }
 
 struct News {
@@ -155,13 +180,13 @@ fn outcome(
     match (cause, conversation.end) {
         (Some(Cause::TimedOut), _) => Ok(Outcome::TimedOut),
         (Some(Cause::Canceled), _) => Ok(Outcome::Canceled),
-        (None, Some((status, _))) => Ok(Outcome::of(status, oom_kills)),
+        (None, Some((status, usage))) => Ok(Outcome::of(status, oom_kills, usage.disk_full)),
         (None, None) if oom_kills > 0 => Ok(Outcome::OutOfMemory),
         (None, None) => Err(Error::Lost),
     }
 }
 
-fn usage(guest: GuestUsage, group: GroupUsage) -> Usage {
+fn usage(guest: GuestUsage, group: GroupUsage, surroundings: Surroundings) -> Usage {
     Usage {
         elapsed: Duration::from_nanos(guest.elapsed_nanos),
         user: Duration::from_micros(guest.user_micros),
@@ -175,5 +200,9 @@ fn usage(guest: GuestUsage, group: GroupUsage) -> Usage {
         chamber_cpu: group.cpu,
         throttled: group.throttled,
         oom_kills: group.oom_kills,
+        steal: surroundings.steal,
+        pressure: surroundings.pressure,
+        frequency: surroundings.frequency,
+        cpu_samples: surroundings.cpu_samples,
     }
 }

@@ -14,6 +14,8 @@ mod hosts;
 #[cfg(test)]
 mod leftovers;
 #[cfg(test)]
+mod network;
+#[cfg(test)]
 mod sealing;
 #[cfg(test)]
 mod support;
