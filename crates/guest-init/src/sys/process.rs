@@ -71,6 +71,7 @@ pub(crate) fn children_usage() -> Usage {
         major_faults: count(raw.ru_majflt),
         voluntary_switches: count(raw.ru_nvcsw),
         involuntary_switches: count(raw.ru_nivcsw),
+        oom_kills: 0,
     }
 }
 

@@ -4,6 +4,6 @@ mod backend;
 mod chamber;
 mod guest_process;
 mod ids;
-mod run;
+pub(crate) mod run;
 
 pub use backend::Namespaces;

@@ -11,15 +11,16 @@ use super::guest_process::GuestProcess;
 use crate::cgroup::{Group, GroupUsage};
 use crate::conversation::{Conversation, Heard};
 use crate::deadline::{Action, Cause, Deadlines};
+use crate::link::{Guest, Link};
 use crate::{CancelToken, Error, Exit, Limits, Outcome, OutputSink, Sealed, Usage};
 
 /// What one run is made of.
-pub(super) struct Run<'a> {
-    pub(super) clock: &'a dyn Clock,
-    pub(super) seal: ToGuest,
-    pub(super) start: Start,
-    pub(super) limits: &'a Limits,
-    pub(super) cancel: &'a CancelToken,
+pub(crate) struct Run<'a> {
+    pub(crate) clock: &'a dyn Clock,
+    pub(crate) seal: ToGuest,
+    pub(crate) start: Start,
+    pub(crate) limits: &'a Limits,
+    pub(crate) cancel: &'a CancelToken,
 }
 
 pub(super) fn run(run: &Run<'_>, group: Group, sink: &mut dyn OutputSink) -> Result<Exit, Error> {
@@ -27,8 +28,8 @@ pub(super) fn run(run: &Run<'_>, group: Group, sink: &mut dyn OutputSink) -> Res
     let mut guest = GuestProcess::spawn()?;
     // The launcher waits for its first message: everything it starts is born inside the group.
     group.add(guest.launcher_pid())?;
-    guest.tell(&run.seal)?;
-    guest.tell(&ToGuest::Start(run.start.clone()))?;
+    guest.link().tell(&run.seal)?;
+    guest.link().tell(&ToGuest::Start(run.start.clone()))?;
 
     let talk = talk(run, &mut guest, &mut conversation);
     // Only when every process is gone are the group's figures final.
@@ -54,15 +55,15 @@ pub(super) fn run(run: &Run<'_>, group: Group, sink: &mut dyn OutputSink) -> Res
 }
 
 /// How the conversation went.
-struct Talk {
-    cause: Option<Cause>,
-    wall: Duration,
+pub(crate) struct Talk {
+    pub(crate) cause: Option<Cause>,
+    pub(crate) wall: Duration,
 }
 
 /// Listens to the guest until it has finished, hung up, or run out of time.
-fn talk(
+pub(crate) fn talk(
     run: &Run<'_>,
-    guest: &mut GuestProcess,
+    guest: &mut impl Guest,
     conversation: &mut Conversation<'_>,
 ) -> Result<Talk, Error> {
     let mut deadlines = Deadlines::new(run.clock.monotonic(), run.limits.timeout, run.limits.grace);
@@ -72,15 +73,15 @@ fn talk(
     'talk: loop {
         let now = run.clock.monotonic();
         let patience = deadlines.next_alarm().map(|alarm| alarm.since(now));
-        let news = wait_for_news(guest, (!cancel_seen).then_some(run.cancel), patience)?;
+        let news = wait_for_news(guest.link(), (!cancel_seen).then_some(run.cancel), patience)?;
         let mut actions = Vec::new();
         if news.guest {
-            let connected = guest.read()?;
-            while let Some(message) = guest.next_message()? {
+            let connected = guest.link().read()?;
+            while let Some(message) = guest.link().next_message()? {
                 let now = run.clock.monotonic();
                 match conversation.hear(message)? {
                     Heard::Nothing => {}
-                    Heard::Born(pid) => guest.adopt(pid)?,
+                    Heard::Born(pid) => guest.born(pid)?,
                     Heard::Started => {
                         started = Some(now);
                         deadlines.started(now);
@@ -104,8 +105,8 @@ fn talk(
         actions.extend(deadlines.check(now));
         for action in actions {
             match action {
-                Action::Ask => guest.tell(&ToGuest::Kill(Kill::Ask))?,
-                Action::Force => guest.tell(&ToGuest::Kill(Kill::Force))?,
+                Action::Ask => guest.link().tell(&ToGuest::Kill(Kill::Ask))?,
+                Action::Force => guest.link().tell(&ToGuest::Kill(Kill::Force))?,
                 Action::Destroy if started.is_none() && deadlines.cause().is_none() => {
                     return Err(Error::NotReady);
                 }
@@ -127,11 +128,11 @@ struct News {
 }
 
 fn wait_for_news(
-    guest: &GuestProcess,
+    link: &Link,
     cancel: Option<&CancelToken>,
     patience: Option<Duration>,
 ) -> Result<News, Error> {
-    let mut fds = vec![PollFd::from_borrowed_fd(guest.socket(), PollFlags::IN)];
+    let mut fds = vec![PollFd::from_borrowed_fd(link.socket(), PollFlags::IN)];
     fds.extend(cancel.map(|cancel| PollFd::new(cancel, PollFlags::IN)));
     let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
     match poll(&mut fds, patience.as_ref()) {
@@ -146,7 +147,7 @@ fn wait_for_news(
 }
 
 /// What the run comes to. A guest without a last word was killed with its command, or is a fault.
-fn outcome(
+pub(crate) fn outcome(
     cause: Option<Cause>,
     conversation: &Conversation<'_>,
     group: GroupUsage,
@@ -161,7 +162,7 @@ fn outcome(
     }
 }
 
-fn usage(guest: GuestUsage, group: GroupUsage) -> Usage {
+pub(crate) fn usage(guest: GuestUsage, group: GroupUsage) -> Usage {
     Usage {
         elapsed: Duration::from_nanos(guest.elapsed_nanos),
         user: Duration::from_micros(guest.user_micros),

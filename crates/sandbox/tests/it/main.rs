@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod base;
 #[cfg(test)]
+mod blackbox;
+#[cfg(test)]
 mod bounds;
 #[cfg(test)]
 mod commands;
@@ -13,6 +15,8 @@ mod files;
 mod hosts;
 #[cfg(test)]
 mod leftovers;
+#[cfg(test)]
+mod place;
 #[cfg(test)]
 mod sealing;
 #[cfg(test)]
