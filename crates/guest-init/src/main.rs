@@ -31,11 +31,14 @@ mod sys;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Only a kernel starts us as the first process of all, with whatever it did not understand as arguments.
+    if std::process::id() == 1 {
+        machine::run();
+    }
     match std::env::args().nth(1).as_deref() {
         None => launch::launch(),
         #[cfg(target_arch = "x86_64")]
         Some("kvm") => kvm::probe(),
-        Some("machine") => machine::run(),
         Some("leash") => leash::exec(std::env::args_os().skip(2)),
         Some("probe") => ExitCode::SUCCESS,
         Some(_) => ExitCode::from(2),

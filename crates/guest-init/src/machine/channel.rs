@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::Path;
 
 use kiln_guest_init::protocol::{Stage, machine};
 use rustix::event::{Timespec, poll};
@@ -11,7 +10,11 @@ use rustix::event::{Timespec, poll};
 use crate::fault::{At, Fault};
 use crate::sys;
 
+const DEVICES: &str = "/sys/bus/virtio/devices";
 const PORTS: &str = "/sys/class/virtio-ports";
+
+/// A serial device's number among virtio devices.
+const SERIAL_DEVICE: &str = "0x0003";
 
 /// The kernel makes a port's node a moment after its driver is loaded.
 const ATTEMPTS: u32 = 10_000;
@@ -25,7 +28,7 @@ pub(super) struct Channel(File);
 
 impl Channel {
     pub(super) fn open() -> Result<Self, Fault> {
-        if !Path::new(PORTS).exists() {
+        if !has_serial_device() {
             return sys::accept_on_vsock(machine::VSOCK_PORT)
                 .map(|socket| Self(socket.into()))
                 .at(Stage::Boot, || {
@@ -81,6 +84,18 @@ pub(super) fn linger() {
     };
     // Interrupted or not, the machine ends now.
     let _ = poll(&mut [], Some(&patience));
+}
+
+/// Whether the machine has a virtio-serial device: a kernel has the driver with or without one.
+fn has_serial_device() -> bool {
+    fs::read_dir(DEVICES)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|entry| {
+            fs::read_to_string(entry.path().join("device"))
+                .is_ok_and(|kind| kind.trim_end() == SERIAL_DEVICE)
+        })
 }
 
 /// The node of the port with our name.

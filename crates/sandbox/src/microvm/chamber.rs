@@ -89,6 +89,7 @@ pub(crate) struct Order<'a> {
     pub(crate) shape: Shape,
     pub(crate) disks: &'a Disks,
     pub(crate) group: &'a Group,
+    pub(crate) cancel: &'a CancelToken,
 }
 
 #[derive(Debug)]
@@ -186,6 +187,7 @@ impl Chamber for MachineChamber {
             shape: self.shape,
             disks: &disks,
             group: &group,
+            cancel,
         })?;
         let link = monitor.link();
         link.tell(&ToGuest::Machine(self.machine()?))?;

@@ -15,4 +15,4 @@ pub(crate) use chamber::{Disks, Hypervisor, MachineChamber, Order, Shape};
 pub(crate) use file::HiddenFile;
 pub(crate) use initramfs::initramfs;
 pub use kernel::{GuestKernel, KernelError};
-pub(crate) use monitor::Monitor;
+pub(crate) use monitor::{Monitor, Process};

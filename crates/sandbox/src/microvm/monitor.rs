@@ -1,5 +1,6 @@
-//! The process that is a machine to its host. Dropping this ends it.
+//! The process that is a machine to its host, and the way to the guest inside.
 
+use std::fmt;
 use std::os::unix::fs::FileExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -10,14 +11,6 @@ use super::file::HiddenFile;
 use crate::Error;
 use crate::link::{Guest, Link};
 
-/// A running machine and the way to its guest.
-#[derive(Debug)]
-pub(crate) struct Monitor {
-    process: Child,
-    link: Link,
-    log: HiddenFile,
-}
-
 /// An emulated machine takes seconds; one that needs this long never comes up.
 const BOOT_PATIENCE: Timespec = Timespec {
     tv_sec: 180,
@@ -27,29 +20,38 @@ const BOOT_PATIENCE: Timespec = Timespec {
 /// What is kept of a monitor's complaints.
 const LOG_BYTES: usize = 2048;
 
-impl Monitor {
+/// A monitor's process. Dropping this ends it.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    log: HiddenFile,
+}
+
+impl Process {
     /// Starts a monitor that complains to `log`.
-    pub(crate) fn spawn(mut command: Command, link: Link, log: HiddenFile) -> Result<Self, Error> {
+    pub(crate) fn spawn(mut command: Command, log: HiddenFile) -> Result<Self, Error> {
         let failed = |error| Error::host("cannot start the machine's monitor", error);
-        let process = command
+        let child = command
             .stderr(Stdio::from(log.file().try_clone().map_err(failed)?))
             .spawn()
             .map_err(failed)?;
-        Ok(Self { process, link, log })
+        Ok(Self { child, log })
     }
 
-    /// The same error, or the monitor's own words where it ended without the guest's.
-    pub(crate) fn explain(&self, error: Error) -> Error {
-        if matches!(error, Error::Lost) && self.has_complained() {
-            return Error::Machine {
-                reason: format!("its monitor ended: {}", self.complaint()),
-            };
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// What its end means, with its own words.
+    pub(crate) fn explain_end(&self, what: &str) -> Error {
+        Error::Machine {
+            reason: format!("{what} {}", self.complaint()).trim_end().to_owned(),
         }
-        error
-    }
-
-    pub(crate) fn has_complained(&self) -> bool {
-        !self.complaint().is_empty()
     }
 
     fn complaint(&self) -> String {
@@ -57,14 +59,70 @@ impl Monitor {
         let read = self.log.file().read_at(&mut text, 0).unwrap_or(0);
         String::from_utf8_lossy(&text[..read]).trim().to_owned()
     }
+}
 
-    pub(crate) fn pid(&self) -> u32 {
-        self.process.id()
+impl Drop for Process {
+    fn drop(&mut self) {
+        // One that has ended by itself is fine. Its status is of no interest: only the guest's word counts.
+        let _ = self.child.kill();
+        if let Err(error) = self.child.wait() {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "a machine could not be ended"
+            );
+        }
+    }
+}
+
+/// A running machine and the way to its guest.
+#[derive(Debug)]
+pub(crate) struct Monitor {
+    process: Process,
+    link: Link,
+    /// Goes after the process.
+    _kept: Option<Box<dyn Kept>>,
+}
+
+/// Something that must be there as long as a machine runs.
+pub(crate) trait Kept: Send + fmt::Debug {}
+
+impl<T: Send + fmt::Debug> Kept for T {}
+
+impl Monitor {
+    pub(crate) fn new(process: Process, link: Link) -> Self {
+        Self {
+            process,
+            link,
+            _kept: None,
+        }
     }
 
-    /// How the process ended, if it has.
+    /// The same machine, with something that lasts as long as it.
+    pub(crate) fn keeping(self, kept: Box<dyn Kept>) -> Self {
+        Self {
+            _kept: Some(kept),
+            ..self
+        }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
-        self.process.try_wait().ok().flatten()
+        self.process.ended()
+    }
+
+    /// The same error, or the monitor's own words where it ended without the guest's.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        if matches!(error, Error::Lost) && self.has_complained() {
+            return self.process.explain_end("its monitor ended:");
+        }
+        error
+    }
+
+    pub(crate) fn has_complained(&self) -> bool {
+        !self.process.complaint().is_empty()
     }
 
     /// Waits for a booted guest's first word.
@@ -108,18 +166,5 @@ impl Guest for Monitor {
     fn born(&mut self, _: u32) -> Result<(), Error> {
         // The id is one inside the machine and means nothing here.
         Ok(())
-    }
-}
-
-impl Drop for Monitor {
-    fn drop(&mut self) {
-        // One that has ended by itself is fine. Its status is of no interest: only the guest's word counts.
-        let _ = self.process.kill();
-        if let Err(error) = self.process.wait() {
-            tracing::error!(
-                error = &error as &dyn std::error::Error,
-                "a machine could not be ended"
-            );
-        }
     }
 }

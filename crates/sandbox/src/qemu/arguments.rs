@@ -101,11 +101,13 @@ impl Memory<'_> {
 }
 
 /// The program that emulates this host's kind of processor.
-pub(super) const PROGRAM: &str = if cfg!(target_arch = "aarch64") {
-    "qemu-system-aarch64"
-} else {
-    "qemu-system-x86_64"
-};
+pub(crate) const fn program_for_this_host() -> &'static str {
+    if cfg!(target_arch = "aarch64") {
+        "qemu-system-aarch64"
+    } else {
+        "qemu-system-x86_64"
+    }
+}
 
 fn machine(console: Console) -> String {
     if cfg!(target_arch = "aarch64") {
@@ -158,8 +160,6 @@ fn command_line(accelerator: Accelerator, console: Console) -> String {
             words.extend(clock_hints());
         }
     }
-    // What follows is for PID 1.
-    words.push("-- machine".to_owned());
     words.join(" ")
 }
 

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use kiln_model::Clock;
 
-use super::arguments::{Console, Hardware, Memory, PROGRAM};
+use super::arguments::{Console, Hardware, Memory, program_for_this_host};
 use super::qmp::Qmp;
 use super::template::{CONTROL, Recipe, Template, restore, socket_pair};
 use crate::link::Link;
 use crate::microvm::{
-    GuestKernel, HiddenFile, Hypervisor, MachineChamber, Monitor, Order, Shape, initramfs,
+    GuestKernel, HiddenFile, Hypervisor, MachineChamber, Monitor, Order, Process, Shape, initramfs,
 };
 use crate::{Backend, BaseKind, Chamber, ChamberSpec, Error, Layer, Rootfs, guest};
 
@@ -56,7 +56,7 @@ impl QemuConfig {
         work_dir: impl Into<PathBuf>,
     ) -> Self {
         Self {
-            program: PathBuf::from(PROGRAM),
+            program: PathBuf::from(program_for_this_host()),
             kernel,
             accelerator,
             work_dir: work_dir.into(),
@@ -175,7 +175,7 @@ impl Hypervisor for Machines {
             .stdin(Stdio::from(OwnedFd::from(guests)))
             .stdout(Stdio::from(OwnedFd::from(monitors)));
         let log = HiddenFile::create(&self.config.work_dir)?;
-        let monitor = Monitor::spawn(command, Link::new(ours)?, log)?;
+        let monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?);
         order.group.add(monitor.pid())?;
         let restored = Qmp::greet(control).and_then(|mut qmp| restore(&mut qmp, STATE_DESCRIPTOR));
         match restored {

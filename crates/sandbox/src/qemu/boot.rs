@@ -11,7 +11,7 @@ use super::arguments::{Console, Hardware, Memory};
 use super::backend::QemuConfig;
 use super::template::socket_pair;
 use crate::link::Link;
-use crate::microvm::{BootReport, Disks, HiddenFile, Monitor, Shape, initramfs, watch};
+use crate::microvm::{BootReport, Disks, HiddenFile, Monitor, Process, Shape, initramfs, watch};
 use crate::{Error, guest};
 
 /// Enough for any kernel to come up.
@@ -60,7 +60,7 @@ impl QemuConfig {
             .stdin(Stdio::from(OwnedFd::from(guests)))
             .stdout(Stdio::from(line_end));
         let started = clock.monotonic();
-        let monitor = Monitor::spawn(command, Link::new(ours)?, hidden()?)?;
+        let monitor = Monitor::new(Process::spawn(command, hidden()?)?, Link::new(ours)?);
         watch(clock, started, patience, monitor, line, serial)
     }
 }

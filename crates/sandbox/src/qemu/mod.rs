@@ -6,4 +6,5 @@ mod boot;
 mod qmp;
 mod template;
 
+pub(crate) use arguments::program_for_this_host;
 pub use backend::{Accelerator, Qemu, QemuConfig};

@@ -16,7 +16,7 @@ use super::arguments::{Console, Hardware, Memory};
 use super::backend::Accelerator;
 use super::qmp::{Qmp, broken};
 use crate::link::Link;
-use crate::microvm::{Disks, HiddenFile, Monitor, Shape};
+use crate::microvm::{Disks, HiddenFile, Monitor, Process, Shape};
 use crate::{Error, guest};
 
 /// The template's disks are never looked at: their driver is told to only after the restore.
@@ -77,7 +77,7 @@ impl Template {
             .stdin(Stdio::from(OwnedFd::from(guests)))
             .stdout(Stdio::from(OwnedFd::from(monitors)));
         let log = HiddenFile::create(recipe.work_dir)?;
-        let mut monitor = Monitor::spawn(command, Link::new(ours)?, log)?;
+        let mut monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?);
         monitor
             .wait_until_up()
             .map_err(|error| monitor.explain(error))?;
