@@ -6,6 +6,8 @@ mod base;
 #[cfg(test)]
 mod blackbox;
 #[cfg(test)]
+mod boot;
+#[cfg(test)]
 mod bounds;
 #[cfg(test)]
 mod commands;
