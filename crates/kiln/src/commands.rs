@@ -2,6 +2,7 @@
 
 mod config;
 mod demo;
+mod doctor;
 mod exit_codes;
 mod kernel;
 mod runner;
@@ -33,6 +34,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Runner(Runner::Up(_)) => runner::run(&context),
         Command::Kernel(command) => kernel::run(&context, command),
         Command::Admin(Admin::Key(target)) => target::new_admin_key(&context, &target),
+        Command::Doctor(doctor) => doctor::run(&context, &doctor),
         Command::Config(Config::Show(json)) => config::show(&context, json.json),
         Command::ExitCodes(json) => exit_codes::run(&context, json.json),
     }
@@ -80,6 +82,7 @@ fn given(command: &Command) -> Flags {
         Command::Kernel(Kernel::DeadLetters(DeadLetters::Drain(drain))) => target(&drain.target),
         Command::Kernel(Kernel::Frame(_) | Kernel::Key(_))
         | Command::Demo(_)
+        | Command::Doctor(_)
         | Command::Config(_)
         | Command::ExitCodes(_) => Vec::new(),
     }
