@@ -207,7 +207,7 @@ fn obey(host: &mut UnixStream, orders: &mut FrameBuffer, buffer: &mut [u8]) -> R
         match ToGuest::from_frame(&frame) {
             Ok(ToGuest::Kill(Kill::Ask)) => sys::kill_everyone(Signal::TERM),
             Ok(ToGuest::Kill(Kill::Force)) => sys::kill_everyone(Signal::KILL),
-            Ok(ToGuest::Seal(_) | ToGuest::Start(_)) => {
+            Ok(ToGuest::Seal(_) | ToGuest::Start(_) | ToGuest::Machine(_)) => {
                 return Err(Fault::new(
                     Stage::Protocol,
                     "the command is running already",

@@ -56,6 +56,8 @@ pub(crate) enum Command {
     /// Things only the administrator of a server does
     #[command(subcommand)]
     Admin(Admin),
+    /// Show what each sandbox back end needs and has on this host, and which one `auto` takes
+    Doctor(Doctor),
     /// Settings and where they come from
     #[command(subcommand)]
     Config(Config),
@@ -212,6 +214,48 @@ pub(crate) struct KeyDecode {
 pub(crate) enum Admin {
     /// Make another administrator key and print it once
     Key(Target),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    #[command(subcommand)]
+    pub(crate) command: Option<DoctorCommand>,
+    #[command(flatten)]
+    pub(crate) programs: Programs,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DoctorCommand {
+    /// Boot a kernel without a job, print its serial output, and say how it ended
+    Boot(DoctorBoot),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorBoot {
+    /// Which back end: firecracker or qemu
+    #[arg(long, value_name = "BACKEND")]
+    pub(crate) backend: String,
+    #[command(flatten)]
+    pub(crate) programs: Programs,
+    /// Give up after this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) seconds: u64,
+}
+
+/// Programs and files of the back ends that are machines.
+#[derive(Debug, Args)]
+pub(crate) struct Programs {
+    /// The Firecracker program [default: firecracker in PATH]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) firecracker: Option<PathBuf>,
+    /// The QEMU program [default: the one for this machine in PATH]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) qemu: Option<PathBuf>,
+    /// The guest kernel [default: the newest cloud kernel in the known places]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) kernel: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -2,6 +2,7 @@
 
 mod config;
 mod demo;
+mod doctor;
 mod exit_codes;
 mod kernel;
 mod noise;
@@ -37,6 +38,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Noise(noise) => noise::run(&context, &noise),
         Command::Kernel(command) => kernel::run(&context, command),
         Command::Admin(Admin::Key(target)) => target::new_admin_key(&context, &target),
+        Command::Doctor(doctor) => doctor::run(&context, &doctor),
         Command::Config(Config::Show(json)) => config::show(&context, json.json),
         Command::ExitCodes(json) => exit_codes::run(&context, json.json),
     }
@@ -94,6 +96,7 @@ fn given(command: &Command) -> Flags {
         | Command::Demo(_)
         | Command::Noise(_)
         | Command::Runner(Runner::Unit(_))
+        | Command::Doctor(_)
         | Command::Config(_)
         | Command::ExitCodes(_) => Vec::new(),
     }

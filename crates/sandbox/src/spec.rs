@@ -5,33 +5,74 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// A read-only base: directories laid over each other, topmost first. Nobody may change them while chambers use them.
+/// A read-only base. Nobody may change it while chambers use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rootfs {
-    layers: Vec<PathBuf>,
+pub struct Rootfs(Base);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Base {
+    /// Laid over each other, topmost first.
+    Directories(Vec<PathBuf>),
+    Disk(PathBuf),
+}
+
+/// What a back end can take as a base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BaseKind {
+    Directory,
+    /// A disk image with an ext4 file system.
+    Disk,
 }
 
 impl Rootfs {
     /// One directory that holds a whole root file system.
     pub fn directory(path: impl Into<PathBuf>) -> Self {
-        Self {
-            layers: vec![path.into()],
-        }
+        Self(Base::Directories(vec![path.into()]))
     }
 
     /// Several directories, topmost first, with overlayfs whiteouts between them.
     pub fn layers(layers: Vec<PathBuf>) -> Self {
-        Self { layers }
+        Self(Base::Directories(layers))
+    }
+
+    /// A disk image with an ext4 file system, for back ends that are machines.
+    pub fn disk(path: impl Into<PathBuf>) -> Self {
+        Self(Base::Disk(path.into()))
     }
 
     /// Nothing at all, for probing the host.
     pub(crate) fn empty() -> Self {
-        Self { layers: Vec::new() }
+        Self(Base::Directories(Vec::new()))
     }
 
     /// The layers' absolute paths as text, or what is wrong with them.
     pub(crate) fn resolved(&self) -> Result<Vec<String>, Error> {
-        self.layers.iter().map(|layer| resolve(layer)).collect()
+        match &self.0 {
+            Base::Directories(layers) => layers.iter().map(|layer| resolve(layer)).collect(),
+            Base::Disk(path) => Err(Error::Rootfs {
+                path: path.clone(),
+                reason: "it is a disk, and this back end takes directories".to_owned(),
+            }),
+        }
+    }
+
+    /// The disk's absolute path, or what is wrong with it.
+    pub(crate) fn resolved_disk(&self) -> Result<PathBuf, Error> {
+        let refuse = |path: &Path, reason: String| Error::Rootfs {
+            path: path.to_owned(),
+            reason,
+        };
+        match &self.0 {
+            Base::Disk(path) => path
+                .canonicalize()
+                .map_err(|error| refuse(path, error.to_string())),
+            Base::Directories(layers) => Err(refuse(
+                layers
+                    .first()
+                    .map_or_else(|| Path::new("/"), PathBuf::as_path),
+                "it is a directory, and this back end takes a disk".to_owned(),
+            )),
+        }
     }
 }
 

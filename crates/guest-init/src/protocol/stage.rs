@@ -27,6 +27,8 @@ pub enum Stage {
     Exec,
     Supervise,
     Collect,
+    Boot,
+    Disks,
     Groups,
 }
 
@@ -51,7 +53,9 @@ wire_tags!(Stage {
     Exec = 17,
     Supervise = 18,
     Collect = 19,
-    Groups = 20,
+    Boot = 20,
+    Disks = 21,
+    Groups = 22,
 });
 
 impl fmt::Display for Stage {
@@ -77,6 +81,8 @@ impl fmt::Display for Stage {
             Self::Exec => "exec",
             Self::Supervise => "supervision",
             Self::Collect => "file collection",
+            Self::Boot => "boot of the machine",
+            Self::Disks => "disks of the machine",
             Self::Groups => "control groups",
         })
     }

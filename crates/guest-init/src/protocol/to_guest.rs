@@ -2,21 +2,24 @@
 
 use super::codec::{Input, Malformed, Wire, wire_struct, wire_tags};
 use super::frame::{Frame, write_frame};
+use super::machine::{Machine, Scratch};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToGuest {
     Seal(Seal),
     Start(Start),
     Kill(Kill),
+    Machine(Machine),
 }
 
-/// How to build a namespace chamber. A microVM is sealed by its machine and needs none of this.
+/// How to build the chamber: on the host, or inside a microVM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seal {
     pub hostname: String,
-    /// Directories of the read-only base, topmost first, as host paths. None means an empty base.
+    /// Directories of the read-only base, topmost first, as paths on the host or the machine. None means an empty base.
     pub layers: Vec<String>,
     pub ids: IdMap,
+    pub scratch: Scratch,
     /// Bytes the command may write to its root file system.
     pub disk_bytes: u64,
     /// Files the command may create there.
@@ -37,6 +40,7 @@ wire_struct!(Seal {
     hostname,
     layers,
     ids,
+    scratch,
     disk_bytes,
     disk_inodes,
     shared_memory_bytes,
@@ -158,6 +162,10 @@ impl ToGuest {
                 kill.encode(&mut body);
                 2
             }
+            Self::Machine(machine) => {
+                machine.encode(&mut body);
+                3
+            }
         };
         write_frame(kind, &body)
     }
@@ -168,6 +176,7 @@ impl ToGuest {
             0 => Self::Seal(Seal::decode(&mut input)?),
             1 => Self::Start(Start::decode(&mut input)?),
             2 => Self::Kill(Kill::decode(&mut input)?),
+            3 => Self::Machine(Machine::decode(&mut input)?),
             other => return Err(Malformed::Tag(other)),
         };
         input.end()?;

@@ -86,6 +86,7 @@ pub(crate) fn children_usage() -> Usage {
         voluntary_switches: count(raw.ru_nvcsw),
         involuntary_switches: count(raw.ru_nivcsw),
         disk_full: false,
+        oom_kills: 0,
     }
 }
 

@@ -96,6 +96,19 @@ impl Group {
         }
     }
 
+    /// Moves a process that is not ours to instruct into the group; its later children are born there.
+    pub(crate) fn add(&self, pid: u32) -> Result<(), Error> {
+        for path in self.paths() {
+            fs::write(path.join("cgroup.procs"), pid.to_string()).map_err(|error| {
+                Error::host(
+                    format!("cannot move the machine into {}", path.display()),
+                    error,
+                )
+            })?;
+        }
+        Ok(())
+    }
+
     /// How a process gets into the v1 trees' groups: by writing to these files.
     pub(crate) fn legacy_entrances(&self) -> Vec<String> {
         let legacy = self.parts.iter().filter(|part| part.version == Version::V1);

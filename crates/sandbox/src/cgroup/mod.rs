@@ -7,7 +7,7 @@ mod controller;
 mod files;
 mod group;
 mod hierarchy;
-mod name;
+pub(crate) mod name;
 mod sweep;
 mod usage;
 

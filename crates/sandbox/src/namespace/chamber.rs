@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kiln_guest_init::protocol::{Seal, ToGuest};
+use kiln_guest_init::protocol::{Scratch, Seal, ToGuest};
 use kiln_model::Clock;
 
 use super::ids::IdPlan;
@@ -48,6 +48,7 @@ impl NamespaceChamber {
             hostname: self.spec.hostname.clone(),
             layers: self.layers.clone(),
             ids: self.ids.map_for(command),
+            scratch: Scratch::Memory,
             disk_bytes: self.spec.disk_bytes,
             disk_inodes: self.spec.disk_inodes(),
             shared_memory_bytes: self.spec.shared_memory_bytes(),

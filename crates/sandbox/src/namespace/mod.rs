@@ -5,8 +5,8 @@ mod chamber;
 mod guest_process;
 mod ids;
 mod network;
-mod run;
-mod watch;
+pub(crate) mod run;
+pub(crate) mod watch;
 
 pub use backend::Namespaces;
 pub(crate) use network::sweep as sweep_networks;

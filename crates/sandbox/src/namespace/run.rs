@@ -13,25 +13,26 @@ use super::watch::{Surroundings, Watch};
 use crate::cgroup::{Group, GroupUsage, fresh_name};
 use crate::conversation::{Conversation, Heard};
 use crate::deadline::{Action, Cause, Deadlines};
+use crate::link::{Guest, Link};
 use crate::{CancelToken, Error, Exit, Limits, Outcome, OutputSink, Sealed, Usage};
 
 /// What one run is made of.
-pub(super) struct Run<'a> {
-    pub(super) clock: &'a dyn Clock,
-    pub(super) seal: ToGuest,
-    pub(super) start: Start,
-    pub(super) network: Option<&'a NetworkPlan>,
-    pub(super) limits: &'a Limits,
-    pub(super) cancel: &'a CancelToken,
+pub(crate) struct Run<'a> {
+    pub(crate) clock: &'a dyn Clock,
+    pub(crate) seal: ToGuest,
+    pub(crate) start: Start,
+    pub(crate) network: Option<&'a NetworkPlan>,
+    pub(crate) limits: &'a Limits,
+    pub(crate) cancel: &'a CancelToken,
 }
 
 pub(super) fn run(run: &Run<'_>, group: Group, sink: &mut dyn OutputSink) -> Result<Exit, Error> {
     let mut conversation = Conversation::new(&run.start, sink);
     let mut guest = GuestProcess::spawn()?;
-    guest.tell(&run.seal)?;
+    guest.link().tell(&run.seal)?;
     // Without a network to wait for, the guest goes on to the command by itself.
     if run.network.is_none() {
-        guest.tell(&ToGuest::Start(run.start.clone()))?;
+        guest.link().tell(&ToGuest::Start(run.start.clone()))?;
     }
 
     let mut watch = Watch::new(&group);
@@ -60,15 +61,15 @@ pub(super) fn run(run: &Run<'_>, group: Group, sink: &mut dyn OutputSink) -> Res
 }
 
 /// How the conversation went.
-struct Talk {
-    cause: Option<Cause>,
-    wall: Duration,
+pub(crate) struct Talk {
+    pub(crate) cause: Option<Cause>,
+    pub(crate) wall: Duration,
 }
 
 /// Listens to the guest until it has finished, hung up, or run out of time.
-fn talk(
+pub(crate) fn talk(
     run: &Run<'_>,
-    guest: &mut GuestProcess,
+    guest: &mut impl Guest,
     conversation: &mut Conversation<'_>,
     watch: &mut Watch<'_>,
 ) -> Result<Talk, Error> {
@@ -83,19 +84,20 @@ fn talk(
         let alarm = [deadlines.next_alarm(), watch.next_sample()];
         let patience = alarm.into_iter().flatten().min();
         let patience = patience.map(|alarm| alarm.since(now));
-        let news = wait_for_news(guest, (!cancel_seen).then_some(run.cancel), patience)?;
+        let news = wait_for_news(guest.link(), (!cancel_seen).then_some(run.cancel), patience)?;
         let mut actions = Vec::new();
+        let mut connected = true;
         if news.guest {
-            let connected = guest.read()?;
-            while let Some(message) = guest.next_message()? {
+            connected = guest.link().read()?;
+            while let Some(message) = guest.link().next_message()? {
                 let now = run.clock.monotonic();
                 match conversation.hear(message)? {
                     Heard::Nothing => {}
                     Heard::Born(pid) => {
-                        guest.adopt(pid)?;
+                        guest.born(pid)?;
                         if let Some(plan) = run.network {
                             network = Some(plan.connect(pid, &unique_name()?)?);
-                            guest.tell(&ToGuest::Start(run.start.clone()))?;
+                            guest.link().tell(&ToGuest::Start(run.start.clone()))?;
                         }
                     }
                     Heard::Started => {
@@ -111,21 +113,21 @@ fn talk(
                     Heard::Finished => break 'talk,
                 }
             }
-            if !connected {
-                break;
-            }
         }
         let now = run.clock.monotonic();
-        watch.check(now);
         if news.canceled {
             cancel_seen = true;
             actions.extend(deadlines.cancel(now));
         }
+        if !connected {
+            break;
+        }
+        watch.check(now);
         actions.extend(deadlines.check(now));
         for action in actions {
             match action {
-                Action::Ask => guest.tell(&ToGuest::Kill(Kill::Ask))?,
-                Action::Force => guest.tell(&ToGuest::Kill(Kill::Force))?,
+                Action::Ask => guest.link().tell(&ToGuest::Kill(Kill::Ask))?,
+                Action::Force => guest.link().tell(&ToGuest::Kill(Kill::Force))?,
                 Action::Destroy if started.is_none() && deadlines.cause().is_none() => {
                     return Err(Error::NotReady);
                 }
@@ -152,11 +154,11 @@ struct News {
 }
 
 fn wait_for_news(
-    guest: &GuestProcess,
+    link: &Link,
     cancel: Option<&CancelToken>,
     patience: Option<Duration>,
 ) -> Result<News, Error> {
-    let mut fds = vec![PollFd::from_borrowed_fd(guest.socket(), PollFlags::IN)];
+    let mut fds = vec![PollFd::from_borrowed_fd(link.socket(), PollFlags::IN)];
     fds.extend(cancel.map(|cancel| PollFd::new(cancel, PollFlags::IN)));
     let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
     match poll(&mut fds, patience.as_ref()) {
@@ -171,7 +173,7 @@ fn wait_for_news(
 }
 
 /// What the run comes to. A guest without a last word was killed with its command, or is a fault.
-fn outcome(
+pub(crate) fn outcome(
     cause: Option<Cause>,
     conversation: &Conversation<'_>,
     group: GroupUsage,
@@ -186,7 +188,7 @@ fn outcome(
     }
 }
 
-fn usage(guest: GuestUsage, group: GroupUsage, surroundings: Surroundings) -> Usage {
+pub(crate) fn usage(guest: GuestUsage, group: GroupUsage, surroundings: Surroundings) -> Usage {
     Usage {
         elapsed: Duration::from_nanos(guest.elapsed_nanos),
         user: Duration::from_micros(guest.user_micros),
@@ -204,5 +206,65 @@ fn usage(guest: GuestUsage, group: GroupUsage, surroundings: Surroundings) -> Us
         pressure: surroundings.pressure,
         frequency: surroundings.frequency,
         cpu_samples: surroundings.cpu_samples,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::cgroup::Hierarchies;
+    use crate::{ChamberSpec, Missing, Transcript};
+
+    #[derive(Debug)]
+    struct Stopped;
+
+    impl Clock for Stopped {
+        fn wall(&self) -> Millis {
+            Millis(0)
+        }
+
+        fn monotonic(&self) -> Millis {
+            Millis(0)
+        }
+    }
+
+    struct HungUp(Link);
+
+    impl Guest for HungUp {
+        fn link(&mut self) -> &mut Link {
+            &mut self.0
+        }
+
+        fn born(&mut self, _: u32) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_guest_that_hangs_up_as_it_is_canceled_is_canceled_and_not_lost() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        drop(theirs);
+        let cancel = CancelToken::new().unwrap();
+        cancel.cancel();
+        let accepting = ChamberSpec {
+            missing_limits: Missing::Accept,
+            ..ChamberSpec::default()
+        };
+        let group = Group::create(&Hierarchies::default(), &accepting).unwrap();
+        let run = Run {
+            clock: &Stopped,
+            seal: ToGuest::Kill(Kill::Ask),
+            start: Start::default(),
+            network: None,
+            limits: &Limits::default(),
+            cancel: &cancel,
+        };
+        let mut transcript = Transcript::default();
+        let mut conversation = Conversation::new(&run.start, &mut transcript);
+        let mut guest = HungUp(Link::new(ours).unwrap());
+        let talked = talk(&run, &mut guest, &mut conversation, &mut Watch::new(&group)).unwrap();
+        assert_eq!(talked.cause, Some(Cause::Canceled));
     }
 }

@@ -16,15 +16,15 @@ const MAX_SAMPLES: usize = 1_000;
 
 /// What is known about the surroundings of a run. A figure is `None` where this host does not tell.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Surroundings {
-    pub(super) steal: Option<Duration>,
-    pub(super) pressure: Option<Pressure>,
-    pub(super) frequency: Option<Frequency>,
-    pub(super) cpu_samples: Vec<CpuSample>,
+pub(crate) struct Surroundings {
+    pub(crate) steal: Option<Duration>,
+    pub(crate) pressure: Option<Pressure>,
+    pub(crate) frequency: Option<Frequency>,
+    pub(crate) cpu_samples: Vec<CpuSample>,
 }
 
 /// Watches one run.
-pub(super) struct Watch<'a> {
+pub(crate) struct Watch<'a> {
     group: &'a Group,
     state: State,
     surroundings: Surroundings,
@@ -42,7 +42,7 @@ enum State {
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(group: &'a Group) -> Self {
+    pub(crate) fn new(group: &'a Group) -> Self {
         Self {
             group,
             state: State::Waiting,
@@ -50,7 +50,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    pub(super) fn started(&mut self, now: Millis) {
+    pub(crate) fn started(&mut self, now: Millis) {
         self.state = State::Running {
             since: now,
             samples: Samples::new(now),
@@ -60,7 +60,7 @@ impl<'a> Watch<'a> {
     }
 
     /// When [`Self::check`] has something to do.
-    pub(super) fn next_sample(&self) -> Option<Millis> {
+    pub(crate) fn next_sample(&self) -> Option<Millis> {
         match &self.state {
             State::Running { samples, .. } => Some(samples.next),
             State::Waiting | State::Ended => None,
@@ -68,7 +68,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Takes a sample if it is due.
-    pub(super) fn check(&mut self, now: Millis) {
+    pub(crate) fn check(&mut self, now: Millis) {
         if let State::Running { since, samples, .. } = &mut self.state
             && now >= samples.next
         {
@@ -78,7 +78,7 @@ impl<'a> Watch<'a> {
     }
 
     /// The command is gone: from here on only cleaning up goes on.
-    pub(super) fn ended(&mut self) {
+    pub(crate) fn ended(&mut self) {
         if let State::Running {
             samples,
             steal,
@@ -96,7 +96,7 @@ impl<'a> Watch<'a> {
     }
 
     /// What was found out, also about a run that was cut short.
-    pub(super) fn end(mut self) -> Surroundings {
+    pub(crate) fn end(mut self) -> Surroundings {
         self.ended();
         self.surroundings
     }

@@ -4,6 +4,10 @@
 #[cfg(test)]
 mod base;
 #[cfg(test)]
+mod blackbox;
+#[cfg(test)]
+mod boot;
+#[cfg(test)]
 mod bounds;
 #[cfg(test)]
 mod commands;
@@ -15,6 +19,8 @@ mod hosts;
 mod leftovers;
 #[cfg(test)]
 mod network;
+#[cfg(test)]
+mod place;
 #[cfg(test)]
 mod sealing;
 #[cfg(test)]

@@ -22,7 +22,7 @@ use crate::Error;
 
 /// What a chamber's network will be like.
 #[derive(Clone, Debug)]
-pub(super) struct NetworkPlan {
+pub(crate) struct NetworkPlan {
     pub(super) resolver: Resolver,
     pub(super) blocked: Vec<IpAddr>,
 }
