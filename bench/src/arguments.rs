@@ -53,6 +53,8 @@ pub(crate) enum Subject {
     Ledger,
     /// The kernel's poll, in memory and on `SQLite`.
     Kernel,
+    /// Chambers beside bwrap, crun and podman.
+    Chamber,
     All,
 }
 

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod aside;
+mod chamber;
 mod commits;
 mod failure;
 mod fsync;
@@ -43,6 +44,9 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<Report, Failure> {
+    if arguments.subject.includes(Subject::Chamber) {
+        chamber::ensure()?;
+    }
     slow_fsync::ensure(arguments.slow_fsync)?;
     let place = arguments.place()?;
     let window = Window::of_a_round(arguments.seconds);
@@ -54,6 +58,9 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     if arguments.subject.includes(Subject::Kernel) {
         measurements.push(kernel::measure_memory(window, &say)?);
         measurements.push(kernel::measure_sqlite(place.path(), window, &say)?);
+    }
+    if arguments.subject.includes(Subject::Chamber) {
+        measurements.push(chamber::measure(place.path(), window, &say)?);
     }
     Ok(Report {
         machine: Machine {

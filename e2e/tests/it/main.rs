@@ -13,4 +13,6 @@ mod kernel;
 #[cfg(test)]
 mod registry;
 #[cfg(test)]
+mod runner;
+#[cfg(test)]
 mod server;
