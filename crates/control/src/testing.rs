@@ -7,6 +7,7 @@ use kiln_kernel::{Worker, WorkerConfig};
 use kiln_model::{Digest, Kind, Millis, Priority, Retry, RunnerUuid, Status, Timeouts};
 use kiln_store::sql::job::{self, Job, NewJob};
 use kiln_store::sql::{job_event, lane, runner};
+use kiln_store::tape::KernelStore;
 use kiln_store::testing::{ManualClock, MemoryDatabase, NoFaults, SeededEntropy};
 use kiln_store::{Error, Ledger, ObjectKey, Store, Tx};
 
@@ -55,7 +56,7 @@ impl World {
         )
         .unwrap();
         let handler = TaskHandler {
-            reader: store.reader.clone(),
+            store: KernelStore::live(store.ledger.clone()),
             objects: Arc::new(NoObjects),
             opened: store.ledger.now(),
         };

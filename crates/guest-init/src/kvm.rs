@@ -52,6 +52,6 @@ fn expect(exit: &Exit, expected: &Exit) -> io::Result<()> {
         return Ok(());
     }
     Err(io::Error::other(format!(
-        "a tiny guest ended with {exit:?} where {expected:?} was expected"
+        "a tiny guest ended with {exit} where {expected} was expected"
     )))
 }

@@ -1,8 +1,10 @@
 //! Starting a program of the host that must not outlive the thread that asked for it.
 
 use std::ffi::OsString;
+use std::io::{self, Write as _};
 use std::os::fd::{IntoRawFd, RawFd};
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -49,7 +51,10 @@ pub(crate) fn exec(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(program) = arguments.next() else {
         return ExitCode::from(2);
     };
-    // Only an error comes back, and the exit code says it all.
-    drop(Command::new(program).args(arguments).exec());
+    // Only an error comes back.
+    let error = Command::new(&program).args(arguments).exec();
+    let complaint = format!("cannot run {}: {error}", Path::new(&program).display());
+    // The exit code says enough if nobody reads.
+    let _ = io::stderr().write_all(complaint.as_bytes());
     ExitCode::from(CANNOT_EXECUTE)
 }

@@ -54,14 +54,6 @@ pub trait KvTx {
         self.delete(dbi, key)
     }
 
-    /// Starts to fold every later change into a digest, for the replay log. See [`crate::replay::ChangeDigest`],
-    /// which does the work; a store that does not embed one leaves changes out of its replay logs.
-    fn watch_changes(&mut self) {}
-    /// Stops, and answers what came together since [`KvTx::watch_changes`].
-    fn take_changes(&mut self) -> Option<u128> {
-        None
-    }
-
     /// How many nested frames are open, if the store knows. Knowing lets the kernel close what a failed handler left
     /// open.
     fn nested_depth(&self) -> Option<usize> {
@@ -109,12 +101,6 @@ impl<T: KvTx + ?Sized> KvTx for &mut T {
     }
     fn delete_matching(&mut self, dbi: Dbi, key: &[u8], value: &[u8]) -> Result<bool, Status> {
         (**self).delete_matching(dbi, key, value)
-    }
-    fn watch_changes(&mut self) {
-        (**self).watch_changes();
-    }
-    fn take_changes(&mut self) -> Option<u128> {
-        (**self).take_changes()
     }
     fn nested_depth(&self) -> Option<usize> {
         (**self).nested_depth()

@@ -26,7 +26,6 @@ mod metrics;
 pub mod outbox;
 mod policy;
 pub mod records;
-pub mod replay;
 pub mod retries;
 pub mod runner;
 #[cfg(feature = "sabotage")]
@@ -47,7 +46,7 @@ pub use kv::{Dbi, Kv, KvTx};
 pub use memory::MemoryKv;
 pub use metrics::Metrics;
 pub use policy::Policy;
-pub use runner::{Runner, RunnerConfig};
+pub use runner::{Disposition, Runner, RunnerConfig, StepRecord};
 pub use slot::{LeaseKey, Slot};
 pub use status::{Status, WireError};
 pub use step::Step;

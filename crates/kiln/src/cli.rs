@@ -53,6 +53,8 @@ pub(crate) enum Command {
     /// Look into the durable kernel: inboxes, dead letters, frames
     #[command(subcommand)]
     Kernel(Kernel),
+    /// Run a recording of a server's kernel again, and name the first thing that comes out differently
+    Replay(Replay),
     /// Things only the administrator of a server does
     #[command(subcommand)]
     Admin(Admin),
@@ -102,6 +104,9 @@ pub(crate) struct Server {
     /// Addresses (comma-separated) whose X-Forwarded-For counts [env: KILN_TRUSTED_PROXY]
     #[arg(long, value_name = "ADDRESSES")]
     pub(crate) trusted_proxy: Option<String>,
+    /// Record the kernel's worker into a new file of this directory, for `kiln replay`; it grows with every step [env: KILN_RECORD]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -208,6 +213,14 @@ pub(crate) struct KeyDecode {
     /// The value under the key, as hex
     #[arg(long, value_name = "HEX")]
     pub(crate) value: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Replay {
+    /// A file that `kiln server --record DIR` made
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) json: Json,
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,6 +6,7 @@ mod doctor;
 mod exit_codes;
 mod kernel;
 mod noise;
+mod replay;
 mod runner;
 mod server;
 mod target;
@@ -37,6 +38,7 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Runner(Runner::Unit(unit)) => runner::unit(&context, &unit),
         Command::Noise(noise) => noise::run(&context, &noise),
         Command::Kernel(command) => kernel::run(&context, command),
+        Command::Replay(replay) => replay::run(&context, &replay),
         Command::Admin(Admin::Key(target)) => target::new_admin_key(&context, &target),
         Command::Doctor(doctor) => doctor::run(&context, &doctor),
         Command::Config(Config::Show(json)) => config::show(&context, json.json),
@@ -55,6 +57,7 @@ fn given(command: &Command) -> Flags {
             ("objects", server.objects.clone()),
             ("public-url", server.public_url.clone()),
             ("trusted-proxy", server.trusted_proxy.clone()),
+            ("record", server.record.clone()),
         ]
     };
     let target = |target: &Target| -> Flags {
@@ -93,6 +96,7 @@ fn given(command: &Command) -> Flags {
         )) => target(&letter.target),
         Command::Kernel(Kernel::DeadLetters(DeadLetters::Drain(drain))) => target(&drain.target),
         Command::Kernel(Kernel::Frame(_) | Kernel::Key(_))
+        | Command::Replay(_)
         | Command::Demo(_)
         | Command::Noise(_)
         | Command::Runner(Runner::Unit(_))

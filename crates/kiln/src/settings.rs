@@ -71,6 +71,12 @@ pub(crate) const KNOWN: &[Known] = &[
         "comma-separated addresses whose X-Forwarded-For counts",
     ),
     known(
+        "record",
+        "KILN_RECORD",
+        None,
+        "directory into which the kernel's worker is recorded, for kiln replay",
+    ),
+    known(
         "log",
         "KILN_LOG",
         Some("info"),

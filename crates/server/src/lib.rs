@@ -8,6 +8,7 @@ mod identity;
 mod key;
 mod layers;
 pub mod operator;
+pub mod recording;
 mod server;
 mod source_address;
 mod token;

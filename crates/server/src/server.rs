@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::{Router, ServiceExt as _, middleware};
@@ -19,6 +20,7 @@ use tower::util::MapRequestLayer;
 use crate::app::{App, Shared};
 use crate::channel::Channels;
 use crate::layers::{self, RequestIds};
+use crate::recording;
 use crate::token::Tokens;
 use crate::worker::{self, KernelWorker};
 use crate::{first_start, v0, v2};
@@ -31,6 +33,8 @@ pub struct ServerConfig {
     pub public_url: Option<String>,
     /// Whose `X-Forwarded-For` counts.
     pub trusted_proxies: Vec<IpAddr>,
+    /// Where the kernel's worker is recorded, for [`crate::recording::replay`].
+    pub record: Option<PathBuf>,
     pub store: StoreConfig,
 }
 
@@ -43,6 +47,11 @@ pub enum StartError {
     },
     #[error(transparent)]
     Store(#[from] kiln_store::Error),
+    #[error("cannot record into {}: {source}", directory.display())]
+    Record {
+        directory: PathBuf,
+        source: std::io::Error,
+    },
     #[error("the store is not as it should be: {0}")]
     Contents(#[from] Denied),
     #[error("the kernel does not start: {0}")]
@@ -109,7 +118,11 @@ impl Server {
         let mut owner = [0; 8];
         app.entropy.fill(&mut owner);
         let owner = u64::from_le_bytes(owner);
-        let kernel = blocking(move || worker::start_kernel(&opened, owner, handle)).await?;
+        let kernel = blocking(move || {
+            let kernel = recording::kernel_store(&opened, owner, config.record.as_deref())?;
+            Ok::<_, StartError>(worker::start_kernel(&opened, kernel, owner, handle)?)
+        })
+        .await?;
         let stop = CancellationToken::new();
         let tasks = vec![
             tokio::spawn(worker::pulse(Arc::clone(&app), stop.clone())),

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kiln_control::tasks::{Objects, SERVER, TaskHandler};
-use kiln_kernel::{OnError, Policy, Status, Time, Worker, WorkerConfig};
+use kiln_kernel::{Handler, OnError, Policy, Status, Time, Worker, WorkerConfig};
 use kiln_model::{Digest, Millis};
-use kiln_store::{Bell, Error, Ledger, Listener, ObjectKey, Store};
+use kiln_store::tape::KernelStore;
+use kiln_store::{Bell, Error, Listener, ObjectKey, Store, Tx};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
@@ -30,46 +31,56 @@ const POLICY: Policy = Policy {
 };
 
 /// The kernel worker of this server.
-pub(crate) type KernelWorker = Worker<Ledger, TaskHandler>;
+pub(crate) type KernelWorker = Worker<KernelStore, TaskHandler>;
 
-/// `owner` names this server among those on the same database.
+/// `owner` names this server among those on the same database; `kernel` is its ledger, recorded or not.
 pub(crate) fn start_kernel(
     store: &Store,
+    kernel: KernelStore,
     owner: u64,
     handle: Handle,
 ) -> Result<KernelWorker, Status> {
     let handler = TaskHandler {
-        reader: store.reader.clone(),
+        opened: kernel.now(),
+        store: kernel.clone(),
         objects: Arc::new(StoredOutputs {
             objects: store.objects.clone(),
             handle,
         }),
-        opened: store.ledger.now(),
     };
     let time = LedgerTime {
-        ledger: store.ledger.clone(),
+        kernel: kernel.clone(),
         bell: Mutex::new(store.bells.subscribe(Bell::Kernel)),
     };
+    let worker = init(kernel, handler, owner, Arc::new(time))?;
+    worker.start()?;
+    Ok(worker)
+}
+
+/// A worker that is set up as every server sets it up, and does not run yet.
+pub(crate) fn init<H: Handler<dyn Tx>>(
+    kernel: KernelStore,
+    handler: H,
+    owner: u64,
+    time: Arc<dyn Time>,
+) -> Result<Worker<KernelStore, H>, Status> {
     let mut config = WorkerConfig::new(SERVER);
     config.max_batch = BATCH;
     // Servers on one database share the worker; their leases must not look alike.
     config.runner.owner = owner;
     config.on_error = OnError::Survive;
-    let worker = Worker::init(
-        store.ledger.clone(),
-        Arc::new(handler),
-        config,
-        Arc::new(time),
-    )?;
+    let worker = Worker::init(kernel.clone(), Arc::new(handler), config, time)?;
     worker.set_policy(POLICY);
     worker.set_idle_policy(MAX_IDLE_MS);
-    worker.start()?;
+    worker
+        .runner()
+        .set_step_sink(Some(Arc::new(move |step| kernel.step(step))));
     Ok(worker)
 }
 
 /// Kernel time; and sleep that a bell ends.
 struct LedgerTime {
-    ledger: Ledger,
+    kernel: KernelStore,
     bell: Mutex<Listener>,
 }
 
@@ -81,7 +92,7 @@ impl fmt::Debug for LedgerTime {
 
 impl Time for LedgerTime {
     fn now(&self) -> Millis {
-        self.ledger.now()
+        self.kernel.now()
     }
 
     fn sleep(&self, span: Duration) {

@@ -42,6 +42,10 @@ pub(crate) trait Driver: Send + 'static {
     fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64, Error>;
     /// Runs several statements without parameters.
     fn script(&mut self, sql: &str) -> Result<(), Error>;
+    /// Runs one statement without parameters that comes again and again, such as a savepoint.
+    fn routine(&mut self, sql: &str) -> Result<(), Error> {
+        self.script(sql)
+    }
     /// Begins, and answers the database's own clock where kernel time is read from it.
     fn begin(&mut self, begin: Begin) -> Result<Option<kiln_model::Millis>, Error>;
     /// Whether the transaction begun is still there: a full disk or a deadlock ends it behind our back.

@@ -1,7 +1,9 @@
 //! What can go wrong below the use cases.
 
+use serde::{Deserialize, Serialize};
+
 /// A failure of the store. Unless it says otherwise, nothing was committed.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 pub enum Error {
     /// The engine refused the statement: a constraint, a lock, a full disk, a lost connection.
     #[error("the database refused: {message}")]
@@ -51,7 +53,7 @@ impl Error {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DatabaseErrorKind {
     /// A unique, foreign-key or check constraint.
     Constraint,
@@ -64,7 +66,7 @@ pub enum DatabaseErrorKind {
     Other,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ObjectErrorKind {
     NotFound,
     /// The bytes do not hash to their name.

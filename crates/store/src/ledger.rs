@@ -19,6 +19,8 @@ pub(crate) mod worker;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use kernel_store::status;
+
 pub use fatal::Fatal;
 #[cfg(any(test, feature = "testing"))]
 pub use inline::{FaultPlan, NoFaults, Verdict};

@@ -18,6 +18,7 @@ mod owner;
 mod reader;
 pub mod sql;
 mod store;
+pub mod tape;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod tx;

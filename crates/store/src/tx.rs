@@ -1,11 +1,13 @@
 //! A transaction, and what may be done in one: the same words on `SQLite` and on PostgreSQL.
 
-use kiln_kernel::replay::ChangeDigest;
 use kiln_model::Millis;
+use serde::{Deserialize, Serialize};
 
+use crate::tape::Transcript;
 use crate::{Bell, Error, Row, Value};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Engine {
     Sqlite,
     Postgres,
@@ -77,6 +79,7 @@ pub trait Tx: Query {
     fn commit_nested(&mut self) -> Result<(), Error>;
     /// Undoes what the innermost frame did, its bells included, and closes it.
     fn rollback_nested(&mut self) -> Result<(), Error>;
-    /// The digest of this closure's changes to the kernel's table, while someone watches them.
-    fn kernel_changes(&mut self) -> &mut Option<ChangeDigest>;
+    /// What this closure said and was told, while someone listens.
+    #[doc(hidden)]
+    fn transcript(&mut self) -> &mut Option<Transcript>;
 }

@@ -13,6 +13,8 @@ mod kernel;
 #[cfg(test)]
 mod registry;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod runner;
 #[cfg(test)]
 mod server;

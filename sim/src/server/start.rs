@@ -8,6 +8,7 @@ use kiln_control::Heartbeats;
 use kiln_control::tasks::{SERVER, TaskHandler};
 use kiln_kernel::{OnError, Time, Worker, WorkerConfig};
 use kiln_model::Millis;
+use kiln_store::tape::KernelStore;
 use kiln_store::testing::{MemoryDatabase, SeededEntropy};
 use kiln_store::{Bell, Ledger, Store};
 
@@ -43,7 +44,7 @@ impl Server {
         let opened = store.ledger.now();
         let kernel_bell = store.bells.subscribe(Bell::Kernel);
         let handler = TaskHandler {
-            reader: store.reader.clone(),
+            store: KernelStore::live(store.ledger.clone()),
             objects: Arc::clone(&host.objects) as _,
             opened,
         };

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kiln_kernel::{Handler, MessageView, Preparing, Slot, Status, Step, TimerKey};
+use kiln_kernel::{Handler, Kv as _, MessageView, Preparing, Slot, Status, Step, TimerKey};
 use kiln_model::{Digest, Millis};
 use kiln_store::sql::{job, job_output, project, report};
-use kiln_store::{DatabaseErrorKind, Error, ObjectKey, Query, Reader, Tx};
+use kiln_store::tape::KernelStore;
+use kiln_store::{DatabaseErrorKind, Error, ObjectKey, Query, Tx};
 
 use super::Task;
 use crate::bench::{self, Parsed, output_key};
@@ -20,7 +21,8 @@ pub trait Objects: Send + Sync + fmt::Debug {
 /// The kernel's handler for every task of the server.
 #[derive(Debug)]
 pub struct TaskHandler {
-    pub reader: Reader,
+    /// What the slow half reads from, and does things outside through: so that a replay can answer for both.
+    pub store: KernelStore,
     pub objects: Arc<dyn Objects>,
     /// Kernel time at which this server began to listen.
     pub opened: Millis,
@@ -84,16 +86,18 @@ impl Handler<dyn Tx> for TaskHandler {
 impl TaskHandler {
     fn read_result(&self, id: i64, epoch: i64) -> Result<Prepared, Status> {
         let found = self
-            .reader
-            .read(move |query| load(query, id, epoch))
-            .wait()
-            .map_err(status)?;
+            .store
+            .read(move |tx| load(tx, id, epoch).map_err(status))?;
         let Some(found) = found else {
             return Ok(Prepared::Nothing(Task::Process { job: id, epoch }));
         };
         let parsed = bench::parse(&found.report, &found.body);
-        self.objects
-            .put(&found.object_key, &found.digest, &found.body)
+        let asked = (found.object_key.to_string(), found.digest.to_string());
+        self.store
+            .outside("keep an output", &asked, || {
+                self.objects
+                    .put(&found.object_key, &found.digest, &found.body)
+            })
             .map_err(|error| {
                 Status::Store(format!("the output of job {id} was not kept: {error}"))
             })?;

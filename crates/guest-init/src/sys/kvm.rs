@@ -1,5 +1,6 @@
 //! The smallest machine KVM can run: one CPU, a few pages of memory, no devices.
 
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::mem;
@@ -40,6 +41,16 @@ pub(crate) enum Exit {
     Out { port: u16, byte: u8 },
     Halt,
     Other(u32),
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Out { port, byte } => write!(f, "byte {byte} at port {port}"),
+            Self::Halt => f.write_str("a halt"),
+            Self::Other(reason) => write!(f, "KVM's exit reason {reason}"),
+        }
+    }
 }
 
 /// `struct kvm_userspace_memory_region`.

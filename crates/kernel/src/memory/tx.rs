@@ -7,7 +7,6 @@ use std::ops::Bound;
 
 use super::key::Key;
 use crate::kv::{MAX_VALUE, Pair};
-use crate::replay::ChangeDigest;
 use crate::{Dbi, KvTx, Status};
 
 /// As many databases as the original's engine has.
@@ -30,7 +29,6 @@ pub struct MemoryTx {
     undo: Vec<Undo>,
     /// How long the undo log was when each open nested frame began.
     marks: Vec<usize>,
-    changes: Option<ChangeDigest>,
 }
 
 struct Undo {
@@ -65,7 +63,6 @@ impl MemoryTx {
         }
         self.undo.clear();
         self.marks.clear();
-        self.changes = None;
         self.access = Access::Read;
     }
 
@@ -97,9 +94,6 @@ impl MemoryTx {
         let Some((key, value)) = self.tables[table].remove_entry(key) else {
             return Ok(false);
         };
-        if let Some(changes) = &mut self.changes {
-            changes.delete(dbi, key.as_slice());
-        }
         self.remember(table, key, Some(value));
         Ok(true)
     }
@@ -112,9 +106,6 @@ impl KvTx for MemoryTx {
 
     fn put(&mut self, dbi: Dbi, key: &[u8], value: &[u8]) -> Result<(), Status> {
         let table = self.writable(dbi, value)?;
-        if let Some(changes) = &mut self.changes {
-            changes.put(dbi, key, value);
-        }
         let owned = Key::from(key);
         let before = self.tables[table].insert(owned.clone(), value.to_vec());
         self.remember(table, owned, before);
@@ -128,9 +119,6 @@ impl KvTx for MemoryTx {
             Entry::Occupied(_) => return Err(Status::Exists),
             Entry::Vacant(free) => free.insert(value.to_vec()),
         };
-        if let Some(changes) = &mut self.changes {
-            changes.put(dbi, key, value);
-        }
         self.remember(table, owned, None);
         Ok(())
     }
@@ -169,40 +157,23 @@ impl KvTx for MemoryTx {
         Ok(range.and_then(|mut pairs| pairs.next_back()).map(owned))
     }
 
-    fn watch_changes(&mut self) {
-        self.changes = Some(ChangeDigest::default());
-    }
-
-    fn take_changes(&mut self) -> Option<u128> {
-        self.changes.take().map(|changes| changes.finish())
-    }
-
     fn nested_depth(&self) -> Option<usize> {
         Some(self.marks.len())
     }
 
     fn begin_nested(&mut self) -> Result<(), Status> {
         self.marks.push(self.undo.len());
-        if let Some(changes) = &mut self.changes {
-            changes.begin_nested();
-        }
         Ok(())
     }
 
     fn commit_nested(&mut self) -> Result<(), Status> {
         self.marks.pop().ok_or_else(no_frame)?;
-        if let Some(changes) = &mut self.changes {
-            changes.commit_nested();
-        }
         Ok(())
     }
 
     fn rollback_nested(&mut self) -> Result<(), Status> {
         let mark = self.marks.pop().ok_or_else(no_frame)?;
         self.roll_back_to(mark);
-        if let Some(changes) = &mut self.changes {
-            changes.rollback_nested();
-        }
         Ok(())
     }
 }

@@ -20,7 +20,6 @@ pub(super) struct Rules {
     pub(super) now: Millis,
     pub(super) policy: Policy,
     pub(super) sink: Sink,
-    pub(super) record_changes: bool,
     #[cfg(feature = "sabotage")]
     pub(super) ignore_budget: bool,
 }
@@ -103,16 +102,10 @@ fn finish<T: KvTx + ?Sized, H: Handler<T>>(
     // Asked again here, because another worker may have accepted the id since the claim.
     let repeated =
         prepared.is_none() || (once && dedupe::is_repetition(tx, message.id, rules.now, window)?);
-    let mut changes = None;
     if let (Some(prepared), false) = (prepared, repeated) {
         let attempt = failures.of(tx, message.id)?.saturating_add(1);
         let step = Step::new(rules.now, rules.worker, Some(job.claimed.slot), attempt);
-        if rules.record_changes {
-            tx.watch_changes();
-        }
-        let ran = run(tx, handler, &rules.sink, step, prepared, &message);
-        changes = tx.take_changes();
-        ran?;
+        run(tx, handler, &rules.sink, step, prepared, &message)?;
         if once {
             dedupe::remember(tx, message.id, &DedupeRecord::accepted_at(rules.now))?;
         }
@@ -127,7 +120,6 @@ fn finish<T: KvTx + ?Sized, H: Handler<T>>(
         failure: None,
         returned: None,
         disposition,
-        changes,
     })
 }
 

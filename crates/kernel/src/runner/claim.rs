@@ -94,18 +94,6 @@ pub(super) fn due_timers<T: KvTx + ?Sized>(
     Ok(claims)
 }
 
-/// Claims exactly this slot, whatever lies before it.
-pub(super) fn only<T: KvTx + ?Sized>(
-    tx: &mut T,
-    claimant: &Claimant,
-    slot: Slot,
-) -> Result<Claims, Status> {
-    let mut claims = Claims::default();
-    let frame = tx.get(slot.dbi(), &slot.key())?.ok_or(Status::NotFound)?;
-    claims.take(tx, claimant, vec![(slot, frame)])?;
-    Ok(claims)
-}
-
 impl Claims {
     fn note(&mut self, corrupt: Status) {
         self.corrupt.get_or_insert(corrupt);

@@ -77,12 +77,10 @@ pub(super) fn failed<T: KvTx + ?Sized, P>(
             Disposition::Kept
         }
     };
-    let changes = None;
     Ok(Outcome::Settled(Settled {
         failure: Some(failure),
         returned,
         disposition,
-        changes,
     }))
 }
 

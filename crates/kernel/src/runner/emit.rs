@@ -116,7 +116,6 @@ impl<'a> Emitter<'a> {
                 frame,
                 code,
                 disposition: settled.disposition,
-                changes: settled.changes,
             });
         }
         if polled.failure.is_none() {

@@ -169,7 +169,7 @@ impl<K: Kv, H: Handler<K::Tx>> Runner<K, H> {
         self.watchers().replay = hook;
     }
 
-    /// The sink gets every committed step whole; see [`crate::replay::Recorder`].
+    /// The sink gets every committed step whole.
     pub fn set_step_sink(&self, sink: Option<StepSink>) {
         self.watchers().steps = sink;
     }

@@ -49,7 +49,6 @@ pub(super) struct Settled {
     /// What the poll returns for it; retryable failures and dead frames are dealt with here and return nothing.
     pub(super) returned: Option<Status>,
     pub(super) disposition: Disposition,
-    pub(super) changes: Option<u128>,
 }
 
 /// What became of a frame.
@@ -79,6 +78,4 @@ pub struct StepRecord<'a> {
     pub frame: &'a [u8],
     pub code: i32,
     pub disposition: Disposition,
-    /// The fingerprint of what the handler changed, if the store can tell.
-    pub changes: Option<u128>,
 }

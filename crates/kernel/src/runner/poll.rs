@@ -33,7 +33,6 @@ pub struct Polled {
 enum Source {
     Inbox,
     Timers { tried: Arc<BTreeSet<TimerKey>> },
-    Only(Slot),
 }
 
 type Jobs<P> = Vec<Job<P>>;
@@ -56,18 +55,6 @@ impl<K: Kv, H: Handler<K::Tx>> Runner<K, H> {
         self.poll(max, clock, |tried| Source::Timers {
             tried: Arc::new(tried.clone()),
         })
-    }
-
-    /// Runs exactly the frame in this slot; [`Status::NotFound`] when there is none, [`Status::Busy`] when another has
-    /// it.
-    pub fn poll_slot(&self, slot: Slot, clock: &dyn Fn() -> Millis) -> Polled {
-        let mut polled = Polled::default();
-        match self.pass(&Source::Only(slot), 1, clock, &mut polled) {
-            Ok(Passed { claimed: 0, .. }) => polled.failure = Some(Status::Busy),
-            Ok(_) => {}
-            Err(failure) => polled.failure = Some(failure),
-        }
-        polled
     }
 
     /// Runs one frame that lies nowhere: decode, check the target, prepare, and apply in a transaction.
@@ -191,7 +178,6 @@ impl<K: Kv, H: Handler<K::Tx>> Runner<K, H> {
         let claims = self.kv.write(move |tx| match &source {
             Source::Inbox => claim::inbox(tx, &claimant, max),
             Source::Timers { tried } => claim::due_timers(tx, &claimant, due_until, tried, max),
-            Source::Only(slot) => claim::only(tx, &claimant, *slot),
         })?;
         self.held.hold(&claims.taken, now, policy.lease_ttl_ms);
         Ok(claims)
@@ -210,7 +196,6 @@ impl<K: Kv, H: Handler<K::Tx>> Runner<K, H> {
             now,
             policy: self.policy(),
             sink: self.config.sink,
-            record_changes: self.observers().steps.is_some(),
             #[cfg(feature = "sabotage")]
             ignore_budget: crate::sabotage::is_on(crate::sabotage::Switch::IgnoreBudget),
         };

@@ -1,5 +1,6 @@
 //! The thread of a worker: tick, sleep, until told to stop.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
@@ -47,18 +48,27 @@ impl<K: Kv, H: Handler<K::Tx>> Worker<K, H> {
         }
     }
 
+    /// What the thread does again and again: one tick. Answers how long to rest after it, or that an error which the worker
+    /// does not survive ends it here.
+    pub fn round(&self) -> ControlFlow<(), Duration> {
+        let shared = &self.shared;
+        let looked_at = shared.time.now();
+        let polled = self.tick();
+        let rest = match polled.failure {
+            None if polled.processed > 0 => Duration::ZERO,
+            None => self.rest_after(looked_at),
+            Some(Status::Busy) => self.rest_after(looked_at).max(Duration::from_millis(1)),
+            Some(_) if shared.on_error == OnError::Survive => shared.max_idle(),
+            Some(_) => return ControlFlow::Break(()),
+        };
+        ControlFlow::Continue(rest)
+    }
+
     fn run(&self) {
         let shared = Arc::clone(&self.shared);
-        while !shared.stop.load(Ordering::Acquire) {
-            let looked_at = shared.time.now();
-            let polled = self.tick();
-            let rest = match polled.failure {
-                None if polled.processed > 0 => continue,
-                None => self.rest_after(looked_at),
-                Some(Status::Busy) => self.rest_after(looked_at).max(Duration::from_millis(1)),
-                Some(_) if shared.on_error == OnError::Survive => shared.max_idle(),
-                Some(_) => break,
-            };
+        while !shared.stop.load(Ordering::Acquire)
+            && let ControlFlow::Continue(rest) = self.round()
+        {
             if !rest.is_zero() {
                 shared.time.sleep(rest);
             }

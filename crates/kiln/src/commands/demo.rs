@@ -141,6 +141,7 @@ async fn start_server(
         listen: ([127, 0, 0, 1], 0).into(),
         public_url: None,
         trusted_proxies: Vec::new(),
+        record: None,
         store,
     };
     Server::start(config, clock, entropy)

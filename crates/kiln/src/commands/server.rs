@@ -36,6 +36,7 @@ pub(super) struct Plan {
     objects: String,
     public_url: Option<String>,
     trusted_proxies: Vec<IpAddr>,
+    record: Option<PathBuf>,
 }
 
 impl Plan {
@@ -59,6 +60,7 @@ impl Plan {
                 .get("public-url")
                 .map(|url| url.trim_end_matches('/').to_owned()),
             trusted_proxies: trusted_proxies(settings.get("trusted-proxy").unwrap_or_default())?,
+            record: settings.get("record").map(PathBuf::from),
             data,
         })
     }
@@ -98,6 +100,7 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
         listen: plan.listen,
         public_url: plan.public_url.clone(),
         trusted_proxies: plan.trusted_proxies.clone(),
+        record: plan.record.clone(),
         store,
     };
     let server = Server::start(config, clock, entropy)
@@ -178,6 +181,11 @@ fn explain(plan: &Plan, error: &StartError) -> Failure {
             plan.data.display()
         ))
         .because(error),
+        StartError::Record { directory, source } => {
+            Failure::usage(format!("cannot record into {}", directory.display()))
+                .because(source)
+                .hint("choose another directory with --record, or make it writable for this user")
+        }
         StartError::Contents(_) | StartError::Kernel(_) => {
             Failure::unexpected("the server cannot start").because(error)
         }

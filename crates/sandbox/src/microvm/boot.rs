@@ -28,7 +28,11 @@ pub enum BootEnd {
     /// The guest program came up and could not go on.
     Failed { reason: String },
     /// The monitor ended by itself, as it does when the guest turns itself off or crashes.
-    MonitorEnded { status: ExitStatus },
+    MonitorEnded {
+        status: ExitStatus,
+        /// Its own words, if any.
+        complaint: String,
+    },
     /// Neither happened in time. It was ended then.
     OutOfTime,
 }
@@ -53,7 +57,10 @@ pub(crate) fn watch(
             break BootEnd::OutOfTime;
         }
         if !line_open && let Some(status) = monitor.ended() {
-            break BootEnd::MonitorEnded { status };
+            break BootEnd::MonitorEnded {
+                status,
+                complaint: monitor.complaint(),
+            };
         }
         let (from_line, from_guest) = {
             let link = monitor.link();

@@ -122,7 +122,12 @@ impl Monitor {
     }
 
     pub(crate) fn has_complained(&self) -> bool {
-        !self.process.complaint().is_empty()
+        !self.complaint().is_empty()
+    }
+
+    /// What it said about itself so far.
+    pub(crate) fn complaint(&self) -> String {
+        self.process.complaint()
     }
 
     /// Waits for a booted guest's first word.

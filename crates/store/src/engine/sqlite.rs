@@ -156,15 +156,19 @@ impl Driver for Sqlite {
         done.map_err(|failure| self.fail(&failure))
     }
 
+    fn routine(&mut self, sql: &str) -> Result<(), Error> {
+        self.execute(sql, &[]).map(drop)
+    }
+
     fn begin(&mut self, begin: Begin) -> Result<Option<Millis>, Error> {
         if let Some(broken) = &self.broken {
             return Err(broken.clone());
         }
         match begin {
-            Begin::Write | Begin::Again => self.script("BEGIN IMMEDIATE")?,
+            Begin::Write | Begin::Again => self.routine("BEGIN IMMEDIATE")?,
             Begin::Read => {
                 self.set_query_only(true)?;
-                self.script("BEGIN")?;
+                self.routine("BEGIN")?;
             }
         }
         Ok(None)
@@ -175,7 +179,7 @@ impl Driver for Sqlite {
     }
 
     fn commit(&mut self) -> Commit {
-        let Err(error) = self.script("COMMIT") else {
+        let Err(error) = self.routine("COMMIT") else {
             return Commit::Done;
         };
         self.rollback();

@@ -1,11 +1,11 @@
 //! One meaning of a transaction for both drivers: frames, bells, poison, and the time of the batch.
 
-use kiln_kernel::replay::ChangeDigest;
 use kiln_model::Millis;
 
 use super::frames::Frames;
 use super::{Begin, Commit, Driver, Session};
 use crate::kernel_time::KernelTime;
+use crate::tape::{Frame, Transcript};
 use crate::{Bell, DatabaseErrorKind, Engine, Error, Query, Row, Tx, Value, params};
 
 /// Nested savepoints share one name: the innermost one is meant, on both engines.
@@ -22,7 +22,7 @@ pub(crate) struct Transaction<D> {
     wall: Millis,
     /// The kernel-time mark this transaction wrote.
     mark: Option<Millis>,
-    changes: Option<ChangeDigest>,
+    transcript: Option<Transcript>,
 }
 
 impl<D: Driver> Transaction<D> {
@@ -33,7 +33,7 @@ impl<D: Driver> Transaction<D> {
             now: Millis::ZERO,
             wall: Millis::ZERO,
             mark: None,
-            changes: None,
+            transcript: None,
         }
     }
 
@@ -41,25 +41,39 @@ impl<D: Driver> Transaction<D> {
         &mut self.driver
     }
 
+    fn take_kernel_lock(&mut self) -> Result<(), Error> {
+        self.frames.check()?;
+        if !self.frames.kernel_is_locked() {
+            self.driver
+                .lock_kernel()
+                .map_err(|error| self.frames.fail(error))?;
+            self.frames.kernel_locked();
+        }
+        Ok(())
+    }
+
+    fn told(&mut self, frame: Frame, answer: Result<(), Error>) -> Result<(), Error> {
+        if let Some(transcript) = &mut self.transcript {
+            transcript.nested(frame, &answer);
+        }
+        answer
+    }
+
     fn open_frame(&mut self) -> Result<(), Error> {
         self.frames.check()?;
         self.driver
-            .script(OPEN)
+            .routine(OPEN)
             .map_err(|error| self.frames.fail(error))?;
         self.frames.opened();
-        self.changes.iter_mut().for_each(ChangeDigest::begin_nested);
         Ok(())
     }
 
     fn keep_frame(&mut self) -> Result<(), Error> {
         self.frames.check()?;
         self.driver
-            .script(KEEP)
+            .routine(KEEP)
             .map_err(|error| self.frames.fail(error))?;
         self.frames.kept();
-        self.changes
-            .iter_mut()
-            .for_each(ChangeDigest::commit_nested);
         Ok(())
     }
 
@@ -68,9 +82,6 @@ impl<D: Driver> Transaction<D> {
             .script(UNDO)
             .map_err(|error| self.frames.fail(error))?;
         self.frames.undone();
-        self.changes
-            .iter_mut()
-            .for_each(ChangeDigest::rollback_nested);
         Ok(())
     }
 }
@@ -81,10 +92,14 @@ impl<D: Driver> Query for Transaction<D> {
     }
 
     fn query(&mut self, sql: &str, params: &[Value]) -> Result<Vec<Row>, Error> {
-        self.frames.check()?;
-        self.driver
-            .query(sql, params)
-            .map_err(|error| self.frames.fail(error))
+        let answer = self.frames.check().and_then(|()| {
+            let answer = self.driver.query(sql, params);
+            answer.map_err(|error| self.frames.fail(error))
+        });
+        if let Some(transcript) = &mut self.transcript {
+            transcript.query(sql, params, &answer);
+        }
+        answer
     }
 }
 
@@ -98,10 +113,14 @@ impl<D: Driver> Tx for Transaction<D> {
     }
 
     fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64, Error> {
-        self.frames.check()?;
-        self.driver
-            .execute(sql, params)
-            .map_err(|error| self.frames.fail(error))
+        let answer = self.frames.check().and_then(|()| {
+            let answer = self.driver.execute(sql, params);
+            answer.map_err(|error| self.frames.fail(error))
+        });
+        if let Some(transcript) = &mut self.transcript {
+            transcript.execute(sql, params, &answer);
+        }
+        answer
     }
 
     fn ring(&mut self, bell: Bell) {
@@ -109,36 +128,34 @@ impl<D: Driver> Tx for Transaction<D> {
     }
 
     fn lock_kernel(&mut self) -> Result<(), Error> {
-        self.frames.check()?;
-        if !self.frames.kernel_is_locked() {
-            self.driver
-                .lock_kernel()
-                .map_err(|error| self.frames.fail(error))?;
-            self.frames.kernel_locked();
+        let answer = self.take_kernel_lock();
+        if let Some(transcript) = &mut self.transcript {
+            transcript.lock(&answer);
         }
-        Ok(())
+        answer
     }
 
     fn nested_depth(&self) -> usize {
         self.frames.depth()
     }
 
-    fn kernel_changes(&mut self) -> &mut Option<ChangeDigest> {
-        &mut self.changes
-    }
-
     fn begin_nested(&mut self) -> Result<(), Error> {
-        self.open_frame()
+        let answer = self.open_frame();
+        self.told(Frame::Begin, answer)
     }
 
     fn commit_nested(&mut self) -> Result<(), Error> {
-        self.frames.may_close()?;
-        self.keep_frame()
+        let answer = self.frames.may_close().and_then(|()| self.keep_frame());
+        self.told(Frame::Commit, answer)
     }
 
     fn rollback_nested(&mut self) -> Result<(), Error> {
-        self.frames.may_close()?;
-        self.undo_frame()
+        let answer = self.frames.may_close().and_then(|()| self.undo_frame());
+        self.told(Frame::Rollback, answer)
+    }
+
+    fn transcript(&mut self) -> &mut Option<Transcript> {
+        &mut self.transcript
     }
 }
 
@@ -184,7 +201,7 @@ impl<D: Driver> Session for Transaction<D> {
     }
 
     fn enter(&mut self) -> Result<(), Error> {
-        self.changes = None;
+        self.transcript = None;
         self.open_frame()?;
         self.frames.protect();
         Ok(())

@@ -1,7 +1,6 @@
 //! The kernel's store: ordered bytes in one table, in the same transactions as everything else.
 
 use kiln_kernel::kv::{MAX_VALUE, Pair};
-use kiln_kernel::replay::ChangeDigest;
 use kiln_kernel::{Dbi, Kv, KvTx, Status};
 
 use super::Ledger;
@@ -59,9 +58,8 @@ impl KvTx for dyn Tx + '_ {
         fits(value)?;
         self.lock_kernel().map_err(status)?;
         self.execute(PUT, params![dbi.0, key, value])
-            .map_err(status)?;
-        note(self, |changes| changes.put(dbi, key, value));
-        Ok(())
+            .map(drop)
+            .map_err(status)
     }
 
     fn insert(&mut self, dbi: Dbi, key: &[u8], value: &[u8]) -> Result<(), Status> {
@@ -71,18 +69,13 @@ impl KvTx for dyn Tx + '_ {
         if inserted.map_err(status)? == 0 {
             return Err(Status::Exists);
         }
-        note(self, |changes| changes.put(dbi, key, value));
         Ok(())
     }
 
     fn delete(&mut self, dbi: Dbi, key: &[u8]) -> Result<bool, Status> {
         self.lock_kernel().map_err(status)?;
         let deleted = self.execute(DELETE, params![dbi.0, key]);
-        let deleted = deleted.map_err(status)? > 0;
-        if deleted {
-            note(self, |changes| changes.delete(dbi, key));
-        }
-        Ok(deleted)
+        Ok(deleted.map_err(status)? > 0)
     }
 
     fn scan(
@@ -118,19 +111,7 @@ impl KvTx for dyn Tx + '_ {
     fn delete_matching(&mut self, dbi: Dbi, key: &[u8], value: &[u8]) -> Result<bool, Status> {
         self.lock_kernel().map_err(status)?;
         let deleted = self.execute(DELETE_MATCHING, params![dbi.0, key, value]);
-        let deleted = deleted.map_err(status)? > 0;
-        if deleted {
-            note(self, |changes| changes.delete(dbi, key));
-        }
-        Ok(deleted)
-    }
-
-    fn watch_changes(&mut self) {
-        *self.kernel_changes() = Some(ChangeDigest::default());
-    }
-
-    fn take_changes(&mut self) -> Option<u128> {
-        self.kernel_changes().take().map(|changes| changes.finish())
+        Ok(deleted.map_err(status)? > 0)
     }
 
     fn nested_depth(&self) -> Option<usize> {
@@ -159,13 +140,6 @@ impl From<Error> for Refused {
     }
 }
 
-/// Tells a change to whoever watches.
-fn note(tx: &mut (dyn Tx + '_), change: impl FnOnce(&mut ChangeDigest)) {
-    if let Some(changes) = tx.kernel_changes() {
-        change(changes);
-    }
-}
-
 fn fits(value: &[u8]) -> Result<(), Status> {
     if value.len() > MAX_VALUE {
         Err(Status::Full)
@@ -178,7 +152,7 @@ fn pair(row: &Row) -> Result<Pair, Status> {
     Ok((row.get(0).map_err(status)?, row.get(1).map_err(status)?))
 }
 
-fn status(error: Error) -> Status {
+pub(crate) fn status(error: Error) -> Status {
     match error {
         Error::Corrupt { what } => Status::Corrupt(what),
         Error::Database {

@@ -70,9 +70,13 @@ fn tell(context: &Context<'_>, report: &BootReport) -> Exit {
             format!("the guest program came up and failed: {reason}"),
             Exit::Unexpected,
         ),
-        BootEnd::MonitorEnded { status } => (
+        BootEnd::MonitorEnded { status, .. } if status.success() => (
             format!("the guest turned itself off or crashed; its monitor ended with {status}"),
             Exit::Ok,
+        ),
+        BootEnd::MonitorEnded { status, complaint } => (
+            format!("its monitor failed with {status}: {complaint}"),
+            Exit::Unexpected,
         ),
         BootEnd::OutOfTime => (
             "neither the guest program came up nor the monitor ended in time".to_owned(),
