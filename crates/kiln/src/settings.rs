@@ -120,6 +120,30 @@ pub(crate) const KNOWN: &[Known] = &[
         None,
         "comma-separated settings of a tuned host to make otherwise, NAME=VALUE, or not at all, NAME=leave",
     ),
+    known(
+        "backend",
+        "KILN_BACKEND",
+        Some("namespace"),
+        "where a runner's jobs run: namespace, qemu, firecracker, or auto for the strongest that works",
+    ),
+    known(
+        "kernel",
+        "KILN_KERNEL",
+        None,
+        "kernel of machines; default: the newest cloud kernel in the known places",
+    ),
+    known(
+        "firecracker",
+        "KILN_FIRECRACKER",
+        None,
+        "the Firecracker program; default: firecracker in PATH",
+    ),
+    known(
+        "qemu",
+        "KILN_QEMU",
+        None,
+        "the QEMU program; default: the one for this machine in PATH",
+    ),
 ];
 
 /// Where a value came from.

@@ -1,9 +1,10 @@
-//! A runner without a server: one image, once.
+//! A runner without a server, and one whose jobs run in machines.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kiln_e2e::{Process, Town, kiln, shell_layout};
+use kiln_e2e::{Process, Town, kiln, shell_image, shell_layout};
+use kiln_model::Status;
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -57,6 +58,47 @@ fn a_result_carries_its_conditions_and_a_noise_receipt() {
             "{exited:?}"
         );
     }
+}
+
+#[test]
+fn an_image_runs_in_a_machine_of_its_own() {
+    let town = Town::new();
+    let arguments = run_arguments(
+        &town,
+        "machine",
+        "read -r name < /proc/1/comm; echo in $name",
+    );
+    let exited = run(&arguments, &["--backend", "qemu", "--json"]);
+    assert_eq!(exited.code, Some(0), "{exited:?}");
+    let told: Value = serde_json::from_str(&exited.stdout).unwrap();
+    assert_eq!(told["results"][0]["stdout"], "in kiln-init\n");
+    assert_eq!(told["conditions"]["isolation"], "qemu");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_of_a_server_runs_in_a_machine() {
+    let town = Town::new();
+    let server = town.server(0, &[]);
+    let script = r#"echo '{"echo": {"latency": {"value": 1.5}}}'"#;
+    let key = town.admin_key();
+    shell_image(town.path(), &server.url, &key, "test", "latest", script).await;
+    town.runner(&server).await.process.kill();
+    let _runner = town.runner_with(&server, &["--backend", "qemu"]);
+    let client = town.client(&server);
+    let report = Town::submit(&client, "test:latest").await.unwrap();
+    let ended = Town::ended(&client, report.job.unwrap()).await;
+    assert_eq!(ended.status, Status::Processed);
+    let conditions = ended.output.unwrap().conditions.unwrap();
+    assert_eq!(conditions.isolation.as_deref(), Some("qemu"));
+}
+
+#[test]
+fn a_back_end_that_does_not_exist_is_refused() {
+    let town = Town::new();
+    let arguments = run_arguments(&town, "refused", "true");
+    let exited = run(&arguments, &["--backend", "thin-air"]);
+    assert_eq!(exited.code, Some(2), "{exited:?}");
+    assert!(exited.stderr.contains("thin-air"), "{exited:?}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub(crate) enum Runner {
     /// Connect to a server and execute its jobs until told to stop
     ///
     /// The first SIGTERM or Ctrl-C finishes and delivers the job that is held; the second stops it and says so.
-    Up(RunnerUp),
+    Up(Box<RunnerUp>),
     /// Run an image once on this host, without a server
     Run(Box<RunnerRun>),
     /// Print a systemd unit for a runner on this host
@@ -44,6 +44,9 @@ pub(crate) struct RunnerUp {
 
     #[command(flatten)]
     pub(crate) tuning: Tuning,
+
+    #[command(flatten)]
+    pub(crate) chambers: Chambers,
 }
 
 #[derive(Debug, Args)]
@@ -55,6 +58,28 @@ pub(crate) struct Tuning {
     /// Settings (comma-separated) to make otherwise, NAME=VALUE, or not at all, NAME=leave [env: KILN_KNOBS]
     #[arg(long, value_name = "KNOBS")]
     pub(crate) knobs: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Chambers {
+    /// Where jobs run: namespace, qemu, firecracker or auto [env: KILN_BACKEND] [default: namespace]
+    ///
+    /// Machines (qemu, firecracker) have no network yet and cannot be kept to a tuned host's cores; `kiln doctor` says
+    /// what works here and what auto takes.
+    #[arg(long, value_name = "BACKEND")]
+    pub(crate) backend: Option<String>,
+
+    /// Kernel of machines [env: KILN_KERNEL] [default: the newest cloud kernel in the known places]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) kernel: Option<String>,
+
+    /// The Firecracker program [env: KILN_FIRECRACKER] [default: firecracker in PATH]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) firecracker: Option<String>,
+
+    /// The QEMU program [env: KILN_QEMU] [default: the one for this machine in PATH]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) qemu: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -117,6 +142,9 @@ pub(crate) struct RunnerRun {
 
     #[command(flatten)]
     pub(crate) tuning: Tuning,
+
+    #[command(flatten)]
+    pub(crate) chambers: Chambers,
 
     /// Print results and conditions as JSON
     #[command(flatten)]

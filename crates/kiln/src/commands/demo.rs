@@ -90,6 +90,7 @@ async fn play(context: &Context<'_>, directory: &std::path::Path) -> Result<Stor
             data_dir: directory.join("runner"),
         },
         QuietHost::untouched(),
+        runner::backend::namespaces(),
     )?;
     let shutdown = Shutdown::default();
     let agent = tokio::spawn(agent.run(shutdown.clone()));

@@ -1,5 +1,6 @@
 //! `kiln runner`.
 
+pub(super) mod backend;
 mod quiet;
 mod run;
 mod unit;
@@ -14,7 +15,7 @@ use kiln_runner::{
     Agent, AgentConfig, AgentError, Ended, Program, QuietHost, SandboxExecutor,
     SandboxExecutorConfig, Shutdown, Standing,
 };
-use kiln_sandbox::Namespaces;
+use kiln_sandbox::Backend;
 use kiln_store::{SystemClock, SystemEntropy};
 
 use super::Context;
@@ -45,7 +46,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
         let mut stop = StopSignals::install()?;
         loop {
-            let mut agent = agent(&config, quiet.clone())?;
+            let chambers = backend::chosen(settings, &config.data_dir)?;
+            let mut agent = agent(&config, quiet.clone(), chambers)?;
             if updates {
                 agent = agent.with_updates();
             }
@@ -90,9 +92,14 @@ async fn run_agent(
 }
 
 /// An agent that executes in sandboxes on this host.
-pub(super) fn agent(config: &AgentConfig, quiet: QuietHost) -> Result<Agent, Failure> {
+pub(super) fn agent(
+    config: &AgentConfig,
+    quiet: QuietHost,
+    backend: Box<dyn Backend>,
+) -> Result<Agent, Failure> {
     make_directory(&config.data_dir)?;
-    let executor = executor(&config.data_dir, quiet, addresses_of(&config.server_url))?;
+    let blocked = addresses_of(&config.server_url);
+    let executor = executor(&config.data_dir, quiet, blocked, backend)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     Agent::new(config, Arc::new(executor), clock, Arc::new(SystemEntropy))
         .map_err(|error| explain(&error))
@@ -119,6 +126,7 @@ fn executor(
     data: &Path,
     quiet: QuietHost,
     blocked: Vec<IpAddr>,
+    backend: Box<dyn Backend>,
 ) -> Result<SandboxExecutor, Failure> {
     let broke = |error: &dyn std::error::Error| {
         Failure::unexpected("this host cannot execute jobs").because(error)
@@ -131,7 +139,7 @@ fn executor(
             blocked,
             ..SandboxExecutorConfig::new(data.join("cache"))
         },
-        Box::new(Namespaces::new(Arc::clone(&clock))),
+        backend,
         reqwest::Client::builder()
             .build()
             .map_err(|error| broke(&error))?,

@@ -19,7 +19,7 @@ use kiln_image::{
 };
 use kiln_model::v0::{Architecture, ClaimedJob, Conditions, OperatingSystem, Spec};
 use kiln_model::{Clock, Millis};
-use kiln_sandbox::{Backend, ChamberSpec, Missing, Rootfs};
+use kiln_sandbox::{Backend, BaseKind, ChamberSpec, Missing, Rootfs};
 use tokio_util::sync::CancellationToken;
 
 use super::{Executor, Prepared, QuietHost, SetUpError};
@@ -150,7 +150,7 @@ impl Shared {
         job: &ClaimedJob,
         conditions: &mut Conditions,
     ) -> Result<Parts, StageError> {
-        check(&job.spec, job.config.iter)?;
+        check(&job.spec, job.config.iter, self.backend.name())?;
         let image = self.image(job, conditions).await?;
         let files = job.config.file_paths.clone().unwrap_or_default();
         let chamber = self.chamber_spec(&job.spec);
@@ -179,13 +179,21 @@ impl Shared {
         let started = self.clock.monotonic();
         let command = Command::resolve(image.config(), overrides, image.path())
             .map_err(|error| StageError::new(Stage::Command, &error))?;
-        let rootfs = Rootfs::directory(image.path());
         let shared = Arc::clone(self);
-        let chamber = blocking(Stage::Prepare, move || {
-            shared
+        let (image, chamber) = blocking(Stage::Prepare, move || {
+            let rootfs = match shared.backend.base_kind() {
+                BaseKind::Directory => Rootfs::directory(image.path()),
+                BaseKind::Disk => shared
+                    .cache
+                    .disk(&image)
+                    .map(Rootfs::disk)
+                    .map_err(|error| StageError::new(Stage::Unpack, &error))?,
+            };
+            let chamber = shared
                 .backend
                 .prepare(&rootfs, &spec)
-                .map_err(|error| StageError::new(Stage::Prepare, &error))
+                .map_err(|error| StageError::new(Stage::Prepare, &error))?;
+            Ok((image, chamber))
         })
         .await?;
         if let Some(quiet) = self.config.quiet.clone() {
@@ -294,11 +302,13 @@ impl Shared {
 }
 
 /// Refuses what this executor cannot give.
-fn check(spec: &Spec, iterations: Option<u32>) -> Result<(), StageError> {
+fn check(spec: &Spec, iterations: Option<u32>, backend: &str) -> Result<(), StageError> {
     let refuse = |reason: String| Err(StageError::refused(reason));
-    if let Some(sandbox) = &spec.sandbox {
+    if let Some(sandbox) = &spec.sandbox
+        && sandbox != backend
+    {
         return refuse(format!(
-            "spec {} asks for the sandbox {sandbox:?}, and this runner offers namespaces; link it to another spec",
+            "spec {} asks for the sandbox {sandbox:?}, and this runner offers {backend:?}; link it to another spec",
             spec.slug
         ));
     }

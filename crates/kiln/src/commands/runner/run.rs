@@ -10,8 +10,8 @@ use kiln_runner::{Execution, LocalImage, LocalJob, Verdict};
 use kiln_sandbox::{ChamberSpec, Missing};
 use tokio_util::sync::CancellationToken;
 
-use super::executor;
 use super::quiet::quiet_host;
+use super::{backend, executor};
 use crate::cli::RunnerRun;
 use crate::commands::Context;
 use crate::commands::server::{StopSignals, make_directory, runtime};
@@ -27,7 +27,8 @@ pub(in crate::commands) fn run(context: &Context<'_>, wanted: &RunnerRun) -> Res
     job.chamber.cores = quiet.benchmark_cores();
     let execution = runtime()?.block_on(async {
         let mut stop = StopSignals::install()?;
-        let executor = executor(&data, quiet, Vec::new())?;
+        let chambers = backend::chosen(&context.settings, &data)?;
+        let executor = executor(&data, quiet, Vec::new(), chambers)?;
         let cancel = CancellationToken::new();
         let running = executor.run_local(job, cancel.clone());
         let mut running = std::pin::pin!(running);
