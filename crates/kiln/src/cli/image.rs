@@ -105,7 +105,7 @@ pub(crate) struct Named {
 
 #[derive(Debug, Args)]
 pub(crate) struct Tag {
-    /// PROJECT[/REPOSITORY][:TAG][@DIGEST]
+    /// `PROJECT[/REPOSITORY][:TAG][@DIGEST]`
     pub(crate) reference: String,
     /// The new tag
     #[arg(value_name = "TAG")]
