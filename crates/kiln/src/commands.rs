@@ -3,12 +3,14 @@
 mod config;
 mod connection;
 mod demo;
+mod doctor;
 mod exit_codes;
 mod fleet;
 mod image;
 mod job;
 mod kernel;
 mod key;
+mod noise;
 mod org;
 mod profile;
 mod project;
@@ -50,11 +52,15 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Project(command) => project::run(&context, command),
         Command::Key(command) => key::run(&context, command),
         Command::Profile(command) => profile::run(&context, command),
+        Command::Runner(Runner::Run(run)) => runner::run_once(&context, &run),
+        Command::Runner(Runner::Unit(unit)) => runner::unit(&context, &unit),
+        Command::Noise(noise) => noise::run(&context, &noise),
         Command::Kernel(command) => kernel::run(&context, command),
         Command::Replay(replay) => replay::run(&context, &replay),
         Command::Image(command) => image::run(&context, &command),
         Command::Registry(command) => registry::run(&context, &command),
         Command::Admin(Admin::Key(target)) => target::new_admin_key(&context, &target),
+        Command::Doctor(doctor) => doctor::run(&context, &doctor),
         Command::Config(Config::Show(json)) => config::show(&context, json.json),
         Command::ExitCodes(json) => exit_codes::run(&context, json.json),
     }
@@ -114,6 +120,22 @@ fn given(command: &Command) -> Flags {
             ("key", up.key.clone()),
             ("runner", up.runner.clone()),
             ("runner-data", up.runner_data.clone()),
+            ("auto-update", up.auto_update.clone()),
+            ("tuning", up.tuning.tuning.clone()),
+            ("knobs", up.tuning.knobs.clone()),
+            ("backend", up.chambers.backend.clone()),
+            ("kernel", up.chambers.kernel.clone()),
+            ("firecracker", up.chambers.firecracker.clone()),
+            ("qemu", up.chambers.qemu.clone()),
+        ],
+        Command::Runner(Runner::Run(run)) => vec![
+            ("runner-data", run.runner_data.clone()),
+            ("tuning", run.tuning.tuning.clone()),
+            ("knobs", run.tuning.knobs.clone()),
+            ("backend", run.chambers.backend.clone()),
+            ("kernel", run.chambers.kernel.clone()),
+            ("firecracker", run.chambers.firecracker.clone()),
+            ("qemu", run.chambers.qemu.clone()),
         ],
         Command::Job(job) => target(job.target()),
         Command::Kernel(Kernel::Stats(flags) | Kernel::DeadLetters(DeadLetters::List(flags)))
@@ -128,6 +150,9 @@ fn given(command: &Command) -> Flags {
         | Command::Replay(_)
         | Command::Demo(_)
         | Command::Profile(_)
+        | Command::Noise(_)
+        | Command::Runner(Runner::Unit(_))
+        | Command::Doctor(_)
         | Command::Config(_)
         | Command::ExitCodes(_) => Vec::new(),
     }

@@ -2,10 +2,12 @@
 
 mod adapter;
 mod channel;
+mod conditions;
 mod datetime;
 mod job;
 mod job_channel;
 mod key;
+mod noise;
 mod people;
 mod project;
 mod run;
@@ -14,10 +16,14 @@ mod spec;
 
 pub use adapter::{Adapter, UnknownAdapter};
 pub use channel::{RunnerMessage, RunnerMetadata, ServerMessage};
+pub use conditions::{
+    Conditions, CpuSample, Frequency, IterationUsage, Pressure, SealedLayer, StageTimes, Truncated,
+};
 pub use datetime::DateTime;
 pub use job::{Blocker, ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, JobOutput, Waiting};
 pub use job_channel::{ClaimRequest, JobMessage, PullToken};
 pub use key::{CreatedProjectKey, CreatedUserKey, NewKey, ProjectKey, UpdateKey, UserKey};
+pub use noise::{CoreSplit, Knob, KnobState, NoiseProbe, NoiseReceipt};
 pub use people::{
     Allowed, Invited, Member, NewMember, NewOrganization, NewUser, Organization, Permission, Plan,
     PlanLevel, Role, UpdateMember, UpdateOrganization, UpdatePlan, UpdateUser, User,

@@ -63,7 +63,7 @@ pub(crate) struct Build {
 
 #[derive(Debug, Args)]
 pub(crate) struct Push {
-    /// Where to: PROJECT[/REPOSITORY][:TAG]
+    /// Where to: `PROJECT[/REPOSITORY][:TAG]`
     pub(crate) reference: String,
     /// What: a directory in the OCI layout, an archive of docker save or podman save, or docker:NAME or podman:NAME
     #[arg(long, value_name = "SOURCE", default_value = "kiln-image")]
@@ -77,7 +77,7 @@ pub(crate) struct Push {
 
 #[derive(Debug, Args)]
 pub(crate) struct Pull {
-    /// What: PROJECT[/REPOSITORY][:TAG][@DIGEST]
+    /// What: `PROJECT[/REPOSITORY][:TAG][@DIGEST]`
     pub(crate) reference: String,
     /// Directory to write the image to, in the OCI layout
     #[arg(long, short, value_name = "DIR", default_value = "kiln-image")]
@@ -97,7 +97,7 @@ pub(crate) struct Repository {
 
 #[derive(Debug, Args)]
 pub(crate) struct Named {
-    /// PROJECT[/REPOSITORY][:TAG][@DIGEST]
+    /// `PROJECT[/REPOSITORY][:TAG][@DIGEST]`
     pub(crate) reference: String,
     #[command(flatten)]
     pub(crate) target: Target,
@@ -105,7 +105,7 @@ pub(crate) struct Named {
 
 #[derive(Debug, Args)]
 pub(crate) struct Tag {
-    /// PROJECT[/REPOSITORY][:TAG][@DIGEST]
+    /// `PROJECT[/REPOSITORY][:TAG][@DIGEST]`
     pub(crate) reference: String,
     /// The new tag
     #[arg(value_name = "TAG")]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DateTime, Spec};
+use super::{Conditions, DateTime, Spec};
 use crate::{Digest, JobUuid, ProjectUuid, RunnerUuid};
 
 /// Stored at submission, sent at claim.
@@ -97,7 +97,7 @@ pub struct JobOutput {
     pub error: Option<String>,
     /// Ours: under which conditions it ran, as the runner tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conditions: Option<serde_json::Value>,
+    pub conditions: Option<Box<Conditions>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

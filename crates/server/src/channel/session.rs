@@ -190,7 +190,7 @@ impl Session<'_> {
                 )
                 .await
             }
-            RunnerMessage::Canceled { job } => {
+            RunnerMessage::Canceled { job, .. } => {
                 words::canceled(self.app, &self.runner, job)
                     .await
                     .map_err(own_trouble)?;

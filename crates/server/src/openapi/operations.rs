@@ -58,10 +58,10 @@ operations! {
     get "/v0/server/kernel/dead-letters/{worker}/{seq}" get_dead_letter () -> 200 One("DeadLetter"), "One of them";
     post "/v0/server/kernel/dead-letters/{worker}/{seq}/replay" replay_dead_letter () -> 200 One("Replayed"), "Put one back";
     get "/v0/server/registry" get_registry_stats () -> 200 One("RegistryStats"), "What the registry holds";
-    post "/v0/server/registry/gc" collect_registry ("CollectRequest") -> 200 One("Collected"), "Remove what nobody needs";
-    post "/v0/server/registry/verify" verify_registry ("VerifyRequest") -> 200 One("Verified"), "Read everything again and compare digests";
-    get "/v0/server/registry/quotas/{project}" get_quota () -> 200 One("Quota"), "How much a project may keep";
-    put "/v0/server/registry/quotas/{project}" set_quota ("Quota") -> 200 One("Quota"), "Change that";
+    post "/v0/server/registry/gc" collect_registry ("CollectRequest") -> 200 One("Collected"), "Let go of a page of what nobody needs";
+    post "/v0/server/registry/verify" verify_registry ("VerifyRequest") -> 200 One("Verified"), "Read a page of it again and compare digests";
+    get "/v0/server/registry/quotas/{project}" get_quota () -> 200 One("Quota"), "What a project uses and may";
+    put "/v0/server/registry/quotas/{project}" set_quota ("Quota") -> 200 One("Quota"), "Change what it may";
 
     get "/v0/users" list_users () -> 200 Page("User"), "All people, for administrators";
     post "/v0/users" create_user ("NewUser") -> 201 One("User"), "A new person, by an administrator";
