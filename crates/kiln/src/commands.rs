@@ -137,7 +137,7 @@ fn given(command: &Command) -> Flags {
             ("firecracker", run.chambers.firecracker.clone()),
             ("qemu", run.chambers.qemu.clone()),
         ],
-        Command::Job(job) => target(job.target()),
+        Command::Job(job) => access(job.access()),
         Command::Kernel(Kernel::Stats(flags) | Kernel::DeadLetters(DeadLetters::List(flags)))
         | Command::Admin(Admin::Key(flags)) => target(flags),
         Command::Kernel(Kernel::DeadLetters(
@@ -145,7 +145,7 @@ fn given(command: &Command) -> Flags {
         )) => target(&letter.target),
         Command::Kernel(Kernel::DeadLetters(DeadLetters::Drain(drain))) => target(&drain.target),
         Command::Registry(command) => target(command.target()),
-        Command::Image(command) => command.target().map(target).unwrap_or_default(),
+        Command::Image(command) => command.access().map(access).unwrap_or_default(),
         Command::Kernel(Kernel::Frame(_) | Kernel::Key(_))
         | Command::Replay(_)
         | Command::Demo(_)

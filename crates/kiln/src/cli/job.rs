@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use kiln_model::JobUuid;
 
-use super::Target;
+use super::directory::Access;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Job {
@@ -24,14 +24,14 @@ pub(crate) enum Job {
 }
 
 impl Job {
-    pub(crate) const fn target(&self) -> &Target {
+    pub(crate) const fn access(&self) -> &Access {
         match self {
-            Self::List(list) => &list.project.target,
+            Self::List(list) => &list.project.access,
             Self::Show(named) | Self::Cancel(named) | Self::Retry(named) | Self::Why(named) => {
-                &named.project.target
+                &named.project.access
             }
-            Self::Logs(logs) => &logs.named.project.target,
-            Self::Events(follow) => &follow.named.project.target,
+            Self::Logs(logs) => &logs.named.project.access,
+            Self::Events(follow) => &follow.named.project.access,
         }
     }
 }
@@ -42,7 +42,7 @@ pub(crate) struct InProject {
     #[arg(long, short, value_name = "PROJECT")]
     pub(crate) project: String,
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) access: Access,
 }
 
 #[derive(Debug, Args)]

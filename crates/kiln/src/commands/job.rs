@@ -7,22 +7,17 @@ use serde::Serialize;
 use tokio::runtime::Runtime;
 
 use super::Context;
-use super::target::{Answerer, from_client};
+use super::connection::Connection;
+use super::target::from_client;
 use crate::cli::job::{self as cli, Follow, List, Logs, Named};
 use crate::failure::{Exit, Failure};
 
 pub(super) fn run(context: &Context<'_>, command: &cli::Job) -> Result<Exit, Failure> {
-    let answerer = Answerer::find(context)?;
-    let Answerer::Server(client, runtime) = &answerer else {
-        return Err(
-            Failure::new(Exit::Unreachable, "no server runs on this data directory")
-                .hint("start it with `kiln server`, or name another with --host"),
-        );
-    };
+    let server = Connection::find(context)?;
     let desk = Desk {
         context,
-        client,
-        runtime,
+        client: &server.client,
+        runtime: &server.runtime,
     };
     match command {
         cli::Job::List(list) => desk.list(list),
@@ -54,12 +49,12 @@ impl Desk<'_> {
                     .list_jobs(&list.project.project, list.status, page),
             )
             .map_err(from_client)?;
-        self.print(list.project.target.json.json, &jobs, || table(&jobs))
+        self.print(list.project.access.json.json, &jobs, || table(&jobs))
     }
 
     fn show(&self, named: &Named) -> Result<Exit, Failure> {
         let job = self.get(named)?;
-        self.print(named.project.target.json.json, &job, || card(&job))
+        self.print(named.project.access.json.json, &job, || card(&job))
     }
 
     fn logs(&self, logs: &Logs) -> Result<Exit, Failure> {
@@ -74,13 +69,13 @@ impl Desk<'_> {
             ));
             return Ok(Exit::Ok);
         };
-        self.print(logs.named.project.target.json.json, output, || text(output))?;
+        self.print(logs.named.project.access.json.json, output, || text(output))?;
         Ok(ending(&job))
     }
 
     fn events(&self, follow: &Follow) -> Result<Exit, Failure> {
         let named = &follow.named;
-        let json = named.project.target.json.json;
+        let json = named.project.access.json.json;
         if !follow.follow {
             let events = self
                 .runtime
@@ -109,7 +104,7 @@ impl Desk<'_> {
             .runtime
             .block_on(self.client.cancel_job(&named.project.project, named.job))
             .map_err(from_client)?;
-        self.print(named.project.target.json.json, &job, || {
+        self.print(named.project.access.json.json, &job, || {
             format!("{} is {}", job.uuid, job.status)
         })
     }
@@ -119,7 +114,7 @@ impl Desk<'_> {
             .runtime
             .block_on(self.client.retry_job(&named.project.project, named.job))
             .map_err(from_client)?;
-        self.print(named.project.target.json.json, &job, || {
+        self.print(named.project.access.json.json, &job, || {
             job.uuid.to_string()
         })
     }
@@ -129,7 +124,7 @@ impl Desk<'_> {
             .runtime
             .block_on(self.client.explain_job(&named.project.project, named.job))
             .map_err(from_client)?;
-        self.print(named.project.target.json.json, &waiting, || {
+        self.print(named.project.access.json.json, &waiting, || {
             reason(&waiting)
         })
     }
