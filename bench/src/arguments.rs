@@ -63,6 +63,8 @@ pub(crate) enum Subject {
     Adapters,
     /// Push and pull with skopeo, beside `docker-registry`. Takes minutes, and so is not part of `all`.
     Registry,
+    /// Chambers beside bwrap, crun and podman.
+    Chamber,
     All,
 }
 

@@ -8,6 +8,8 @@ use kiln_kernel::Status;
 pub(crate) enum Failure {
     #[error("the store failed: {0}")]
     Store(#[from] kiln_store::Error),
+    #[error("the sandbox failed: {0}")]
+    Sandbox(#[from] kiln_sandbox::Error),
     #[error("SQLite failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
     #[error("the kernel failed: {0}")]

@@ -3,6 +3,7 @@
 mod adapters;
 mod arguments;
 mod aside;
+mod chamber;
 mod commits;
 mod failure;
 mod fsync;
@@ -47,6 +48,9 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<Report, Failure> {
+    if arguments.subject.includes(Subject::Chamber) {
+        chamber::ensure()?;
+    }
     slow_fsync::ensure(arguments.slow_fsync)?;
     let place = arguments.place()?;
     let window = Window::of_a_round(arguments.seconds);
@@ -70,6 +74,9 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     }
     if arguments.subject.includes(Subject::Registry) {
         measurements.extend(registry::measure(place.path(), &say)?);
+    }
+    if arguments.subject.includes(Subject::Chamber) {
+        measurements.push(chamber::measure(place.path(), window, &say)?);
     }
     Ok(Report {
         machine: Machine {

@@ -4,6 +4,6 @@ mod image;
 mod process;
 mod town;
 
-pub use image::shell_image;
+pub use image::{shell_image, shell_layout};
 pub use process::{Exited, Process, kiln, program};
 pub use town::{RunnerProcess, ServerProcess, Town};

@@ -144,9 +144,14 @@ impl Town {
 
     /// Starts the runner once more, with the key it was given.
     pub fn runner_again(&self, server: &ServerProcess) -> RunnerProcess {
+        self.runner_with(server, &[])
+    }
+
+    /// The same, with more flags.
+    pub fn runner_with(&self, server: &ServerProcess, more: &[&str]) -> RunnerProcess {
         let key = fs::read_to_string(self.path().join("runner.key")).expect("the runner's key");
         let data = self.path().join("runner");
-        let arguments = [
+        let mut arguments = vec![
             "runner",
             "up",
             "--host",
@@ -158,6 +163,7 @@ impl Town {
             "--runner-data",
             data.to_str().expect("UTF-8"),
         ];
+        arguments.extend(more);
         RunnerProcess {
             process: Process::start(&arguments, &self.log()),
         }

@@ -8,7 +8,8 @@ use crate::wire::Assignment;
 pub(crate) enum Note {
     /// A submission was acknowledged.
     Submitted { job: i64 },
-    /// A runner asked for work. One on the bench channel has forgotten what it held.
+    /// A runner asked for work and holds no job that could be given to it again. One on the bench channel has forgotten
+    /// what it ran.
     Claim {
         runner: i64,
         forgets: bool,
@@ -20,7 +21,7 @@ pub(crate) enum Note {
     Repeated,
     /// `running` was accepted.
     Started { job: i64, epoch: i64 },
-    /// A flush wrote this heartbeat.
+    /// A sign of life was written: by a flush, or because the job was given to its holder again.
     Heard { job: i64, epoch: i64, tick: Millis },
     /// A result was acknowledged as accepted.
     Accepted {

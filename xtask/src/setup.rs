@@ -1,6 +1,7 @@
 //! Installs what the tests need, and says what it does.
 
 mod apt;
+mod kernel;
 mod needs;
 mod probe;
 
@@ -19,6 +20,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         };
         println!("{state:<8} {:<16} {}", need.package, need.why);
     }
+    let state = if kernel::is_there() {
+        "there"
+    } else {
+        "missing"
+    };
+    println!(
+        "{state:<8} {:<16} what the machines of tests boot",
+        "a guest kernel"
+    );
     for tool in CARGO_TOOLS {
         let state = if has_subcommand(tool.subcommand) {
             "there"
@@ -28,27 +38,33 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Failure> {
         println!("{state:<8} {:<16} {}", tool.package, tool.why);
     }
     let missing = missing();
-    if missing.is_empty() {
+    if missing.is_empty() && kernel::is_there() {
         println!("\nNothing to install.");
         return Ok(());
     }
     if only_check {
-        let message = format!(
+        let mut missing = names(&missing);
+        if !kernel::is_there() {
+            missing.push_str(" a guest kernel");
+        }
+        return Err(Failure::Failed(format!(
             "missing: {}; cargo xtask setup installs them",
-            names(&missing)
-        );
-        return Err(Failure::Failed(message));
+            missing.trim_start()
+        )));
     }
-    install(&missing)
+    ensure()
 }
 
 /// Installs what is missing; says nothing when nothing is.
 pub(crate) fn ensure() -> Result<(), Failure> {
     let missing = missing();
-    if missing.is_empty() {
+    if !missing.is_empty() {
+        install(&missing)?;
+    }
+    if kernel::is_there() {
         return Ok(());
     }
-    install(&missing)
+    kernel::fetch()
 }
 
 fn install(wanted: &[&'static Need]) -> Result<(), Failure> {

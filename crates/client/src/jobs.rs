@@ -1,6 +1,6 @@
 //! The jobs of a project.
 
-use kiln_model::v0::{Job, JobEvent};
+use kiln_model::v0::{Job, JobEvent, Waiting};
 use kiln_model::{JobUuid, Status};
 
 use crate::{Client, Error, Page};
@@ -32,6 +32,20 @@ impl Client {
     pub async fn cancel_job(&self, project: &str, job: JobUuid) -> Result<Job, Error> {
         let job = job.to_string();
         self.post_nothing(&["v0", "projects", project, "jobs", &job, "cancel"])
+            .await
+    }
+
+    /// Does an ended job again, as a new job that names it.
+    pub async fn retry_job(&self, project: &str, job: JobUuid) -> Result<Job, Error> {
+        let job = job.to_string();
+        self.post_nothing(&["v0", "projects", project, "jobs", &job, "retry"])
+            .await
+    }
+
+    /// Why a job waits.
+    pub async fn explain_job(&self, project: &str, job: JobUuid) -> Result<Waiting, Error> {
+        let job = job.to_string();
+        self.get(&["v0", "projects", project, "jobs", &job, "why"])
             .await
     }
 

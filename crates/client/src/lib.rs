@@ -2,6 +2,7 @@
 
 mod client;
 mod error;
+mod feed;
 mod jobs;
 mod operator;
 mod page;
@@ -15,4 +16,5 @@ mod specs;
 
 pub use client::Client;
 pub use error::{Answer, Error};
+pub use feed::EventFeed;
 pub use page::Page;

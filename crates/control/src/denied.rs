@@ -9,6 +9,9 @@ pub enum Denied {
     /// The caller does not hold the job's current lease.
     #[error("the lease of this job is not yours, or not yours any more")]
     NotHolder,
+    /// The credential was replaced, or its owner archived, since it was checked.
+    #[error("the credential is not valid any more")]
+    Revoked,
     #[error("a {from} job does not change by {}", trigger.name())]
     Illegal { from: Status, trigger: Trigger },
     /// Somebody else changed the row in between: read again.

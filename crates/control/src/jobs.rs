@@ -13,21 +13,25 @@ mod complete;
 pub mod deadline;
 mod fail;
 mod process;
+mod ready;
 mod retry;
 mod start;
 mod submit;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 pub use abandon::abandon;
 pub use cancel::{Canceled, cancel, runner_canceled};
-pub use claim::{Claim, claim, forget};
+pub use claim::{Claim, claim};
 pub use complete::{Delivered, Output, complete};
 pub use fail::fail;
 pub use process::{process, refuse_hand_off};
+pub use ready::{Assigned, ready};
 pub use retry::retry;
 pub use start::{Directive, start};
 pub use submit::submit;
+pub use waiting::waiting;
 
 use kiln_store::Tx;
 use kiln_store::sql::job::{self, Job};

@@ -3,6 +3,7 @@
 pub mod access;
 mod audit;
 pub mod bench;
+mod credential;
 mod denied;
 pub mod fleet;
 mod heartbeats;
@@ -19,6 +20,7 @@ pub mod tasks;
 #[cfg(test)]
 mod testing;
 
+pub use credential::Credential;
 pub use denied::Denied;
 pub use heartbeats::{Heartbeats, Truth};
 pub use slugs::NewSlug;

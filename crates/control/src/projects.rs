@@ -5,7 +5,7 @@ mod delete;
 mod keys;
 mod update;
 
-pub use create::{OnTheFly, create_on_the_fly, create_project};
+pub use create::{OnTheFly, create_on_the_fly, create_project, serialize_creation};
 pub(crate) use delete::delete;
 pub use delete::delete_project;
 pub use keys::{create_project_key, rename_project_key, revoke_project_key};

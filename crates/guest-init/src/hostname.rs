@@ -24,3 +24,20 @@ pub(crate) fn set(name: &str) -> Result<(), Fault> {
     }
     Ok(())
 }
+
+/// Names the servers to ask, whatever the image says. An image without `/etc` has nobody who would look there.
+pub(crate) fn set_resolver(file: &str) -> Result<(), Fault> {
+    const PATH: &str = "/etc/resolv.conf";
+    if file.is_empty() {
+        return Ok(());
+    }
+    // It may be a link, and it may be missing.
+    let _ = std::fs::remove_file(PATH);
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    if let Ok(made) = openat(CWD, PATH, flags, Mode::from_raw_mode(0o644)) {
+        File::from(made)
+            .write_all(file.as_bytes())
+            .at(Stage::Hostname, || format!("cannot write {PATH}"))?;
+    }
+    Ok(())
+}

@@ -8,11 +8,12 @@ use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
 use kiln_guest_init::protocol::{IdMap, Seal, Stage, ToGuest, ToHost, read_frame};
-use rustix::fs::CWD;
+use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::IoSlice;
 use rustix::mount::{OpenTreeFlags, open_tree};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Pid, Signal, set_parent_process_death_signal, setsid};
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::fault::{At, Fault};
 use crate::pid1;
@@ -54,7 +55,9 @@ fn launch_chamber(host: &mut UnixStream) -> Result<(), Fault> {
     let _ = fs::write("/proc/self/oom_score_adj", OOM_SCORE);
     let (ours, theirs) =
         UnixStream::pair().at(Stage::Namespaces, || "cannot make a socket pair".into())?;
-    match sys::clone_into_new_namespaces()
+    let unified = join_groups(&seal)?;
+    stay_on(&seal.cores)?;
+    match sys::clone_into_new_namespaces(unified.as_ref().map(AsFd::as_fd))
         .at(Stage::Namespaces, || "cannot create namespaces".into())?
     {
         Fork::Child => {
@@ -78,6 +81,48 @@ fn launch_chamber(host: &mut UnixStream) -> Result<(), Fault> {
     }
 }
 
+/// Joins the v1 groups and opens the v2 group.
+///
+/// A thread that moves only itself does so without the kernel's lock over all process births and deaths, which costs an RCU
+/// grace period. The same holds for a process born in its group.
+fn join_groups(seal: &Seal) -> Result<Option<OwnedFd>, Fault> {
+    for tasks in &seal.groups {
+        fs::OpenOptions::new()
+            .write(true)
+            .open(tasks)
+            .and_then(|mut file| file.write_all(b"0"))
+            .at(Stage::Groups, || format!("cannot join {tasks}"))?;
+    }
+    if seal.unified_group.is_empty() {
+        return Ok(None);
+    }
+    let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+    openat(CWD, seal.unified_group.as_str(), flags, Mode::empty())
+        .at(Stage::Groups, || {
+            format!("cannot open {}", seal.unified_group)
+        })
+        .map(Some)
+}
+
+/// The host's process may keep to other cores than the chamber's, and children inherit that.
+fn stay_on(cores: &[u32]) -> Result<(), Fault> {
+    if cores.is_empty() {
+        return Ok(());
+    }
+    let mut set = CpuSet::new();
+    for core in cores {
+        let core = usize::try_from(*core).unwrap_or(usize::MAX);
+        if core >= CpuSet::MAX_CPU {
+            return Err(Fault::new(
+                Stage::Groups,
+                format!("there is no core {core}"),
+            ));
+        }
+        set.set(core);
+    }
+    sched_setaffinity(None, &set).at(Stage::Groups, || format!("cannot stay on cores {cores:?}"))
+}
+
 fn receive_seal(host: &mut UnixStream) -> Result<Seal, Fault> {
     let frame = read_frame(host).at(Stage::Protocol, || "cannot read the seal message".into())?;
     match ToGuest::from_frame(&frame) {
@@ -86,7 +131,7 @@ fn receive_seal(host: &mut UnixStream) -> Result<Seal, Fault> {
             Stage::Overlay,
             format!("{} layers are more than {MAX_LAYERS}", seal.layers.len()),
         )),
-        Ok(ToGuest::Start(_) | ToGuest::Kill(_)) => {
+        Ok(ToGuest::Start(_) | ToGuest::Kill(_) | ToGuest::Machine(_)) => {
             Err(Fault::new(Stage::Protocol, "the first message is no seal"))
         }
         Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),

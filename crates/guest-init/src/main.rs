@@ -13,10 +13,15 @@ mod command;
 mod fault;
 mod filter;
 mod hostname;
+#[cfg(target_arch = "x86_64")]
+mod kvm;
 mod landlock;
 mod launch;
+mod leash;
 mod limits;
+mod machine;
 mod mounts;
+mod oom;
 mod pid1;
 mod privileges;
 mod stopwatch;
@@ -26,8 +31,15 @@ mod sys;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Only a kernel starts us as the first process of all, with whatever it did not understand as arguments.
+    if std::process::id() == 1 {
+        machine::run();
+    }
     match std::env::args().nth(1).as_deref() {
         None => launch::launch(),
+        #[cfg(target_arch = "x86_64")]
+        Some("kvm") => kvm::probe(),
+        Some("leash") => leash::exec(std::env::args_os().skip(2)),
         Some("probe") => ExitCode::SUCCESS,
         Some(_) => ExitCode::from(2),
     }

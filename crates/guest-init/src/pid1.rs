@@ -5,7 +5,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
-use kiln_guest_init::protocol::{IdMap, Layer, Seal, Stage, Start, ToGuest, ToHost, read_frame};
+use kiln_guest_init::protocol::{
+    IdMap, Layer, Scratch, Seal, Stage, Start, ToGuest, ToHost, Usage, read_frame,
+};
 use rustix::fs::Mode;
 use rustix::io::IoSliceMut;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
@@ -15,7 +17,7 @@ use rustix::process::{
 
 use crate::fault::{At, Fault};
 use crate::launch::MAX_LAYERS;
-use crate::{collect, command, hostname, mounts, privileges, supervise, sys};
+use crate::{collect, command, hostname, mounts, oom, privileges, supervise, sys};
 
 /// Runs one command and ends the process, and with it everything in the chamber.
 pub(crate) fn run(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> ! {
@@ -32,6 +34,9 @@ pub(crate) fn run(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> 
 
 fn live(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> Result<(), Fault> {
     let shifted = wait_for_launcher(launcher)?;
+    sys::leave_group_namespace().at(Stage::Namespaces, || {
+        "cannot create a control group namespace".into()
+    })?;
     rustix::thread::set_name(c"kiln-init").at(Stage::Namespaces, || "cannot take a name".into())?;
     // What is made for the chamber gets exactly the mode it is given.
     umask(Mode::empty());
@@ -48,6 +53,7 @@ fn live(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> Result<(),
     let start = receive_start(host)?;
     let children =
         sys::block_child_signal().at(Stage::Supervise, || "cannot watch for children".into())?;
+    let killed_before = oom::kills();
     let running = command::start(&start, seal.ids)?;
     tell(
         host,
@@ -62,7 +68,10 @@ fn live(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> Result<(),
         host,
         &ToHost::Exited {
             status: end.status,
-            usage: end.usage,
+            usage: Usage {
+                oom_kills: oom::kills().saturating_sub(killed_before),
+                ..end.usage
+            },
         },
     )?;
     collect::send_files(host, &start.files)?;
@@ -103,25 +112,41 @@ fn wait_for_launcher(launcher: &UnixStream) -> Result<Vec<OwnedFd>, Fault> {
 fn seal_chamber(seal: &Seal, shifted: Vec<OwnedFd>) -> Result<Vec<Layer>, Fault> {
     mounts::enter_new_root(seal, shifted)?;
     hostname::set(&seal.hostname)?;
+    hostname::set_resolver(&seal.resolver)?;
     sys::bring_loopback_up().at(Stage::Network, || {
         "cannot bring the loopback device up".into()
     })?;
     Ok(vec![
         Layer::applied("namespaces", "user, mount, pid, network, ipc, uts, cgroup"),
-        ids_layer(seal.ids),
-        Layer::applied(
-            "root",
-            format!("overlay, {} bytes writable", seal.disk_bytes),
-        ),
+        ids_layer(seal),
+        Layer::applied("root", root_detail(seal)),
         Layer::applied("proc", "own, masked"),
         Layer::applied("sys", "absent"),
         Layer::applied("devices", "minimal"),
-        Layer::applied("network", "loopback only"),
+        Layer::applied(
+            "network",
+            if seal.resolver.is_empty() {
+                "loopback only"
+            } else {
+                "filtered: no private, link-local or control-plane addresses"
+            },
+        ),
     ])
 }
 
-fn ids_layer(ids: IdMap) -> Layer {
-    match ids {
+fn root_detail(seal: &Seal) -> String {
+    let backing = match seal.scratch {
+        Scratch::Memory => "in memory",
+        Scratch::Disk { .. } => "on a disk of its own",
+    };
+    format!("overlay, {} bytes writable {backing}", seal.disk_bytes)
+}
+
+fn ids_layer(seal: &Seal) -> Layer {
+    if seal.scratch != Scratch::Memory {
+        return Layer::applied("ids", "the machine's own");
+    }
+    match seal.ids {
         IdMap::Shifted { first, count } => Layer::applied(
             "ids",
             format!(
@@ -146,7 +171,9 @@ fn receive_start(host: &mut UnixStream) -> Result<Start, Fault> {
         Ok(ToGuest::Start(start)) => Ok(start),
         // A kill before the start is a cancel that came early: there is nothing to end but ourselves.
         Ok(ToGuest::Kill(_)) => sys::exit_now(0),
-        Ok(ToGuest::Seal(_)) => Err(Fault::new(Stage::Protocol, "the chamber is sealed already")),
+        Ok(ToGuest::Seal(_) | ToGuest::Machine(_)) => {
+            Err(Fault::new(Stage::Protocol, "the chamber is sealed already"))
+        }
         Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),
     }
 }

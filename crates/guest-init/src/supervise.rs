@@ -144,6 +144,7 @@ pub(crate) fn supervise(
         status,
         usage: Usage {
             elapsed_nanos,
+            disk_full: disk_is_full(),
             ..sys::children_usage()
         },
     })
@@ -206,7 +207,7 @@ fn obey(host: &mut UnixStream, orders: &mut FrameBuffer, buffer: &mut [u8]) -> R
         match ToGuest::from_frame(&frame) {
             Ok(ToGuest::Kill(Kill::Ask)) => sys::kill_everyone(Signal::TERM),
             Ok(ToGuest::Kill(Kill::Force)) => sys::kill_everyone(Signal::KILL),
-            Ok(ToGuest::Seal(_) | ToGuest::Start(_)) => {
+            Ok(ToGuest::Seal(_) | ToGuest::Start(_) | ToGuest::Machine(_)) => {
                 return Err(Fault::new(
                     Stage::Protocol,
                     "the command is running already",
@@ -233,6 +234,15 @@ fn end_everyone() {
     sys::kill_everyone(Signal::KILL);
     // The only error is that no child is left, which is what we wait for.
     while wait(WaitOptions::empty()).is_ok() {}
+}
+
+/// A root that cannot be looked at is not called full.
+fn disk_is_full() -> bool {
+    rustix::fs::statvfs("/").is_ok_and(|disk| {
+        let no_room = disk.f_blocks > 0 && disk.f_bavail == 0;
+        let no_files = disk.f_files > 0 && disk.f_ffree == 0;
+        no_room || no_files
+    })
 }
 
 fn describe(status: WaitStatus) -> Status {

@@ -7,6 +7,7 @@
 //!   images/sha256-<hex>/    complete; whoever uses it holds a shared lock on it
 //!     image.json            what it is, how large; its modification time is its last use
 //!     rootfs/
+//!     disk.ext4             the same as a disk, once a machine has wanted it
 //! ```
 //!
 //! An entry becomes visible by one rename after all of it is on disk, and goes by one rename
@@ -26,6 +27,7 @@ use std::path::{Path, PathBuf};
 use kiln_model::Digest;
 use rustix::fs::FlockOperation;
 
+use crate::disk::{self, DiskError};
 use crate::unpack::UnpackError;
 use crate::{Image, ImageConfig, Limits, unpack};
 
@@ -35,6 +37,7 @@ pub use staging::Staging;
 
 const IMAGES: &str = "images";
 const ROOTFS: &str = "rootfs";
+const DISK: &str = "disk.ext4";
 
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
@@ -53,6 +56,11 @@ pub enum CacheError {
     Unpack {
         image: Digest,
         source: Box<UnpackError>,
+    },
+    #[error("cannot make a disk of {image}")]
+    Disk {
+        image: Digest,
+        source: Box<DiskError>,
     },
 }
 
@@ -139,6 +147,25 @@ impl Cache {
         let guard = self.admit(staging, marker)?;
         evict::evict(&self.directory, self.limit_bytes)?;
         Ok(guard)
+    }
+
+    /// The image's root file system as a disk, made now unless it is here. It lasts as long as the guard.
+    pub fn disk(&self, image: &Guard) -> Result<PathBuf, CacheError> {
+        let disk = self.entry_path(&image.digest).join(DISK);
+        if disk.exists() {
+            return Ok(disk);
+        }
+        let staging = self.stage()?;
+        let made = staging.path().join(DISK);
+        disk::write(&image.path, &made).map_err(|source| CacheError::Disk {
+            image: image.digest.clone(),
+            source: source.into(),
+        })?;
+        staging.sync()?;
+        // Somebody else may have put the same bytes there meanwhile.
+        std::fs::rename(&made, &disk).map_err(failed("move into place", &disk))?;
+        evict::evict(&self.directory, self.limit_bytes)?;
+        Ok(disk)
     }
 
     /// A directory to pull into; it goes when dropped, and after a crash at the next open.

@@ -7,12 +7,15 @@
 
 pub(crate) mod directory;
 mod image;
+pub(crate) mod job;
 mod registry;
+mod runner;
 
 use std::path::PathBuf;
 
 pub(crate) use image::{Build, Image, Named, Pull, Push, Repository, Tag};
 pub(crate) use registry::{Gc, Quota, Registry};
+pub(crate) use runner::{Noise, Runner, RunnerRun, RunnerUnit};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -51,6 +54,9 @@ pub(crate) enum Command {
     /// Execute jobs for a server, and register those that do
     #[command(subcommand)]
     Runner(Runner),
+    /// Look at jobs, cancel them, do them again
+    #[command(subcommand)]
+    Job(job::Job),
     /// Hardware shapes that jobs ask for
     #[command(subcommand)]
     Spec(directory::Spec),
@@ -66,6 +72,8 @@ pub(crate) enum Command {
     /// Servers and keys, remembered by name
     #[command(subcommand)]
     Profile(directory::Profile),
+    /// Measure how quiet this host is, and score it
+    Noise(Noise),
     /// Look into the durable kernel: inboxes, dead letters, frames
     #[command(subcommand)]
     Kernel(Kernel),
@@ -80,6 +88,8 @@ pub(crate) enum Command {
     /// Things only the administrator of a server does
     #[command(subcommand)]
     Admin(Admin),
+    /// Show what each sandbox back end needs and has on this host, and which one `auto` takes
+    Doctor(Doctor),
     /// Settings and where they come from
     #[command(subcommand)]
     Config(Config),
@@ -124,6 +134,15 @@ pub(crate) struct Server {
     /// Addresses (comma-separated) whose X-Forwarded-For counts [env: KILN_TRUSTED_PROXY]
     #[arg(long, value_name = "ADDRESSES")]
     pub(crate) trusted_proxy: Option<String>,
+    /// Seconds a runner may be silent [env: KILN_HEARTBEAT_TIMEOUT] [default: 90]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) heartbeat_timeout: Option<String>,
+    /// Seconds a job may take beyond its timeout [env: KILN_JOB_GRACE] [default: 60]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) job_grace: Option<String>,
+    /// Seconds a job may wait for a runner [env: KILN_PENDING_EXPIRY] [default: for ever]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) pending_expiry: Option<String>,
     /// Record the kernel's worker into a new file of this directory, for `kiln replay`; it grows with every step [env: KILN_RECORD]
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<String>,
@@ -134,30 +153,6 @@ pub(crate) struct Up {
     #[command(flatten)]
     pub(crate) server: Server,
     /// Directory for the runner's cache and spool [env: KILN_RUNNER_DATA] [default: DATA/runner]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) runner_data: Option<String>,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Runner {
-    /// Connect to a server and execute its jobs until told to stop
-    Up(RunnerUp),
-    #[command(flatten)]
-    Fleet(directory::Fleet),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RunnerUp {
-    /// URL of the server [env: KILN_HOST]
-    #[arg(long, value_name = "URL")]
-    pub(crate) host: Option<String>,
-    /// The runner's key, bencher_runner_… [env: KILN_KEY]
-    #[arg(long, value_name = "KEY")]
-    pub(crate) key: Option<String>,
-    /// UUID or slug of this runner [env: KILN_RUNNER]
-    #[arg(long, value_name = "RUNNER")]
-    pub(crate) runner: Option<String>,
-    /// Directory for the cache of images and the spool of results [env: KILN_RUNNER_DATA] [default: kiln-runner]
     #[arg(long, value_name = "DIR")]
     pub(crate) runner_data: Option<String>,
 }
@@ -271,6 +266,48 @@ pub(crate) struct Replay {
 pub(crate) enum Admin {
     /// Make another administrator key and print it once
     Key(Target),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    #[command(subcommand)]
+    pub(crate) command: Option<DoctorCommand>,
+    #[command(flatten)]
+    pub(crate) programs: Programs,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DoctorCommand {
+    /// Boot a kernel without a job, print its serial output, and say how it ended
+    Boot(DoctorBoot),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorBoot {
+    /// Which back end: firecracker or qemu
+    #[arg(long, value_name = "BACKEND")]
+    pub(crate) backend: String,
+    #[command(flatten)]
+    pub(crate) programs: Programs,
+    /// Give up after this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) seconds: u64,
+}
+
+/// Programs and files of the back ends that are machines.
+#[derive(Debug, Args)]
+pub(crate) struct Programs {
+    /// The Firecracker program [default: firecracker in PATH]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) firecracker: Option<PathBuf>,
+    /// The QEMU program [default: the one for this machine in PATH]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) qemu: Option<PathBuf>,
+    /// The guest kernel [default: the newest cloud kernel in the known places]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) kernel: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -3,11 +3,14 @@
 mod config;
 mod connection;
 mod demo;
+mod doctor;
 mod exit_codes;
 mod fleet;
 mod image;
+mod job;
 mod kernel;
 mod key;
+mod noise;
 mod org;
 mod profile;
 mod project;
@@ -42,17 +45,22 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Server(_) => server::run(&context),
         Command::Up(_) => up::run(&context),
         Command::Runner(Runner::Up(_)) => runner::run(&context),
+        Command::Job(command) => job::run(&context, &command),
         Command::Runner(Runner::Fleet(command)) => fleet::run(&context, command),
         Command::Spec(command) => spec::run(&context, command),
         Command::Org(command) => org::run(&context, command),
         Command::Project(command) => project::run(&context, command),
         Command::Key(command) => key::run(&context, command),
         Command::Profile(command) => profile::run(&context, command),
+        Command::Runner(Runner::Run(run)) => runner::run_once(&context, &run),
+        Command::Runner(Runner::Unit(unit)) => runner::unit(&context, &unit),
+        Command::Noise(noise) => noise::run(&context, &noise),
         Command::Kernel(command) => kernel::run(&context, command),
         Command::Replay(replay) => replay::run(&context, &replay),
         Command::Image(command) => image::run(&context, &command),
         Command::Registry(command) => registry::run(&context, &command),
         Command::Admin(Admin::Key(target)) => target::new_admin_key(&context, &target),
+        Command::Doctor(doctor) => doctor::run(&context, &doctor),
         Command::Config(Config::Show(json)) => config::show(&context, json.json),
         Command::ExitCodes(json) => exit_codes::run(&context, json.json),
     }
@@ -70,6 +78,9 @@ fn given(command: &Command) -> Flags {
             ("objects", server.objects.clone()),
             ("public-url", server.public_url.clone()),
             ("trusted-proxy", server.trusted_proxy.clone()),
+            ("heartbeat-timeout", server.heartbeat_timeout.clone()),
+            ("job-grace", server.job_grace.clone()),
+            ("pending-expiry", server.pending_expiry.clone()),
             ("record", server.record.clone()),
         ]
     };
@@ -109,7 +120,24 @@ fn given(command: &Command) -> Flags {
             ("key", up.key.clone()),
             ("runner", up.runner.clone()),
             ("runner-data", up.runner_data.clone()),
+            ("auto-update", up.auto_update.clone()),
+            ("tuning", up.tuning.tuning.clone()),
+            ("knobs", up.tuning.knobs.clone()),
+            ("backend", up.chambers.backend.clone()),
+            ("kernel", up.chambers.kernel.clone()),
+            ("firecracker", up.chambers.firecracker.clone()),
+            ("qemu", up.chambers.qemu.clone()),
         ],
+        Command::Runner(Runner::Run(run)) => vec![
+            ("runner-data", run.runner_data.clone()),
+            ("tuning", run.tuning.tuning.clone()),
+            ("knobs", run.tuning.knobs.clone()),
+            ("backend", run.chambers.backend.clone()),
+            ("kernel", run.chambers.kernel.clone()),
+            ("firecracker", run.chambers.firecracker.clone()),
+            ("qemu", run.chambers.qemu.clone()),
+        ],
+        Command::Job(job) => access(job.access()),
         Command::Kernel(Kernel::Stats(flags) | Kernel::DeadLetters(DeadLetters::List(flags)))
         | Command::Admin(Admin::Key(flags)) => target(flags),
         Command::Kernel(Kernel::DeadLetters(
@@ -117,11 +145,14 @@ fn given(command: &Command) -> Flags {
         )) => target(&letter.target),
         Command::Kernel(Kernel::DeadLetters(DeadLetters::Drain(drain))) => target(&drain.target),
         Command::Registry(command) => target(command.target()),
-        Command::Image(command) => command.target().map(target).unwrap_or_default(),
+        Command::Image(command) => command.access().map(access).unwrap_or_default(),
         Command::Kernel(Kernel::Frame(_) | Kernel::Key(_))
         | Command::Replay(_)
         | Command::Demo(_)
         | Command::Profile(_)
+        | Command::Noise(_)
+        | Command::Runner(Runner::Unit(_))
+        | Command::Doctor(_)
         | Command::Config(_)
         | Command::ExitCodes(_) => Vec::new(),
     }

@@ -71,6 +71,24 @@ pub(crate) const KNOWN: &[Known] = &[
         "comma-separated addresses whose X-Forwarded-For counts",
     ),
     known(
+        "heartbeat-timeout",
+        "KILN_HEARTBEAT_TIMEOUT",
+        Some("90"),
+        "seconds a runner may be silent before its job is given up",
+    ),
+    known(
+        "job-grace",
+        "KILN_JOB_GRACE",
+        Some("60"),
+        "seconds a job may take beyond its timeout",
+    ),
+    known(
+        "pending-expiry",
+        "KILN_PENDING_EXPIRY",
+        None,
+        "seconds a job may wait for a runner; default: for ever",
+    ),
+    known(
         "record",
         "KILN_RECORD",
         None,
@@ -107,6 +125,48 @@ pub(crate) const KNOWN: &[Known] = &[
         "KILN_RUNNER_DATA",
         Some("kiln-runner"),
         "directory for the runner's cache and spool",
+    ),
+    known(
+        "auto-update",
+        "KILN_AUTO_UPDATE",
+        Some("off"),
+        "whether a runner replaces itself by the program its server offers: on or off",
+    ),
+    known(
+        "tuning",
+        "KILN_TUNING",
+        Some("off"),
+        "whether a runner makes its host quiet: on or off",
+    ),
+    known(
+        "knobs",
+        "KILN_KNOBS",
+        None,
+        "comma-separated settings of a tuned host to make otherwise, NAME=VALUE, or not at all, NAME=leave",
+    ),
+    known(
+        "backend",
+        "KILN_BACKEND",
+        Some("namespace"),
+        "where a runner's jobs run: namespace, qemu, firecracker, or auto for the strongest that works",
+    ),
+    known(
+        "kernel",
+        "KILN_KERNEL",
+        None,
+        "kernel of machines; default: the newest cloud kernel in the known places",
+    ),
+    known(
+        "firecracker",
+        "KILN_FIRECRACKER",
+        None,
+        "the Firecracker program; default: firecracker in PATH",
+    ),
+    known(
+        "qemu",
+        "KILN_QEMU",
+        None,
+        "the QEMU program; default: the one for this machine in PATH",
     ),
 ];
 
@@ -197,6 +257,15 @@ impl Settings {
         let mut place = usual_place(&|name| env::var(name).ok());
         place.pop();
         place
+    }
+
+    /// Whether a switch is on.
+    pub(crate) fn is_on(&self, key: &str) -> Result<bool, Failure> {
+        match self.need(key)? {
+            "on" => Ok(true),
+            "off" => Ok(false),
+            other => Err(Failure::usage(format!("{key} is on or off, not {other:?}"))),
+        }
     }
 
     pub(crate) fn find(&self, key: &str) -> Option<&Setting> {

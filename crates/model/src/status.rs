@@ -131,7 +131,7 @@ pub enum Trigger {
     UserCancel = 6,
     /// The lease ran out.
     LostContact = 7,
-    /// The runner holds the job and says it is idle: it has forgotten the job.
+    /// The runner runs the job and says it is idle: it has forgotten the job.
     Forgotten = 8,
     /// Claimed, alive, and never running.
     SetUpDeadline = 9,

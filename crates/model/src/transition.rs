@@ -60,7 +60,6 @@ pub const TRANSITIONS: &[Transition] = {
         row(Claimed, Running, On::Start, EVERY, By::BenchProtocol),
         row(Claimed, Failed, On::Fail, EVERY, By::BenchProtocol),
         row(Claimed, Failed, On::LostContact, EVERY, By::BenchProtocol),
-        row(Claimed, Failed, On::Forgotten, EVERY, By::Kiln),
         row(Claimed, Failed, On::SetUpDeadline, EVERY, By::Kiln),
         row(Claimed, Canceled, On::UserCancel, EVERY, By::BenchProtocol),
         row(Claimed, Canceled, On::RunnerCancel, EVERY, By::BenchDesign),

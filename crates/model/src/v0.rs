@@ -2,10 +2,13 @@
 
 mod adapter;
 mod channel;
+mod conditions;
 mod datetime;
 mod insight;
 mod job;
+mod job_channel;
 mod key;
+mod noise;
 mod patched;
 mod people;
 mod perf;
@@ -16,14 +19,19 @@ mod spec;
 
 pub use adapter::{Adapter, UnknownAdapter};
 pub use channel::{RunnerMessage, RunnerMetadata, ServerMessage};
+pub use conditions::{
+    Conditions, CpuSample, Frequency, IterationUsage, Pressure, SealedLayer, StageTimes, Truncated,
+};
 pub use datetime::DateTime;
 pub use insight::{
     Alert, AlertPatch, AlertSummary, Benchmark, Boundary, DimensionPatch, Measure, Model,
     NewBenchmark, NewBranch, NewMeasure, NewModel, NewTestbed, NewThreshold, StoredMetric,
     Threshold, ThresholdSummary, ThresholdUpdate,
 };
-pub use job::{ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, JobOutput};
+pub use job::{Blocker, ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, JobOutput, Waiting};
+pub use job_channel::{ClaimRequest, JobMessage, PullToken};
 pub use key::{CreatedProjectKey, CreatedUserKey, NewKey, ProjectKey, UpdateKey, UserKey};
+pub use noise::{CoreSplit, Knob, KnobState, NoiseProbe, NoiseReceipt};
 pub use patched::Patched;
 pub use people::{
     Allowed, Invited, Member, NewMember, NewOrganization, NewUser, Organization, Permission, Plan,

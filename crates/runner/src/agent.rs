@@ -14,6 +14,6 @@ mod work;
 pub use config::AgentConfig;
 pub use error::AgentError;
 pub use event::{Effect, Event, Exit, Moment, Outgoing, Remark};
-pub use owner::Agent;
+pub use owner::{Agent, Ended};
 pub use shutdown::Shutdown;
 pub use state::{Phase, State};

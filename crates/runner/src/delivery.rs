@@ -1,10 +1,7 @@
 //! The last word about a job, in the bytes in which it is spooled and sent.
 
 use kiln_model::JobUuid;
-use kiln_model::v0::{IterationOutput, RunnerMessage};
-use serde_json::Value;
-
-use crate::executor::Conditions;
+use kiln_model::v0::{Conditions, IterationOutput, RunnerMessage};
 
 /// What the server accepts in one message.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 20;
@@ -30,7 +27,7 @@ impl Delivery {
         results: Vec<IterationOutput>,
         conditions: Option<&Conditions>,
     ) -> Self {
-        let conditions = conditions.map(written);
+        let conditions = conditions.cloned().map(Box::new);
         Self::encode(
             job,
             &RunnerMessage::Completed {
@@ -52,13 +49,73 @@ impl Delivery {
             job,
             results,
             error,
-            conditions: conditions.map(written),
+            conditions: conditions.cloned().map(Box::new),
         };
         Self::encode(job, &message)
     }
 
     pub fn canceled(job: JobUuid) -> Self {
-        Self::encode(job, &RunnerMessage::Canceled { job })
+        let message = RunnerMessage::Canceled {
+            job,
+            results: Vec::new(),
+            conditions: None,
+        };
+        Self::encode(job, &message)
+    }
+
+    /// The same job as canceled, with what it had written until then.
+    pub(crate) fn into_canceled(self) -> Self {
+        let job = self.job;
+        let Some((results, conditions)) = self.evidence() else {
+            return Self::canceled(job);
+        };
+        let message = RunnerMessage::Canceled {
+            job,
+            results,
+            conditions,
+        };
+        Self::encode(job, &message)
+    }
+
+    /// The same job as failed for another reason, unless it was completed after all.
+    pub(crate) fn into_stopped(self, error: &str) -> Self {
+        if matches!(self.message(), Ok(RunnerMessage::Completed { .. })) {
+            return self;
+        }
+        let (job, evidence) = (self.job, self.evidence());
+        let (results, conditions) = evidence.unwrap_or_default();
+        let message = RunnerMessage::Failed {
+            job,
+            results,
+            error: error.to_owned(),
+            conditions,
+        };
+        Self::encode(job, &message)
+    }
+
+    fn message(&self) -> serde_json::Result<RunnerMessage> {
+        serde_json::from_str(&self.text)
+    }
+
+    fn evidence(&self) -> Option<(Vec<IterationOutput>, Option<Box<Conditions>>)> {
+        match self.message().ok()? {
+            RunnerMessage::Completed {
+                results,
+                conditions,
+                ..
+            }
+            | RunnerMessage::Failed {
+                results,
+                conditions,
+                ..
+            }
+            | RunnerMessage::Canceled {
+                results,
+                conditions,
+                ..
+            } => Some((results, conditions)),
+            RunnerMessage::Ready { .. } | RunnerMessage::Running | RunnerMessage::Heartbeat => None,
+        }
     }
 
     /// Reads what was spooled.
@@ -66,7 +123,7 @@ impl Delivery {
         let job = match serde_json::from_str(&text)? {
             RunnerMessage::Completed { job, .. }
             | RunnerMessage::Failed { job, .. }
-            | RunnerMessage::Canceled { job } => job,
+            | RunnerMessage::Canceled { job, .. } => job,
             RunnerMessage::Ready { .. } | RunnerMessage::Running | RunnerMessage::Heartbeat => {
                 return Err(NotADelivery::NotTerminal);
             }
@@ -86,10 +143,6 @@ impl Delivery {
         let text = serde_json::to_string(message).expect("a message has only text keys");
         Self { job, text }
     }
-}
-
-fn written(conditions: &Conditions) -> Value {
-    serde_json::to_value(conditions).expect("conditions have only text keys")
 }
 
 #[cfg(test)]
@@ -118,6 +171,38 @@ mod tests {
         let job = JOB.parse().unwrap();
         let text = format!(r#"{{"event":"failed","job":"{JOB}","results":[],"error":"late"}}"#);
         assert_eq!(Delivery::failed(job, Vec::new(), "late", None).text(), text);
+    }
+
+    #[test]
+    fn a_canceled_job_keeps_what_it_had_written() {
+        let job = JOB.parse().unwrap();
+        let wrote = IterationOutput {
+            stdout: Some("so far".to_owned()),
+            ..IterationOutput::default()
+        };
+        let canceled = Delivery::failed(job, vec![wrote], "stopped", None).into_canceled();
+        assert!(canceled.text().contains(r#""event":"canceled""#));
+        assert!(canceled.text().contains("so far"));
+    }
+
+    #[test]
+    fn a_canceled_job_without_output_is_written_as_stock_runners_write_it() {
+        let text = format!(r#"{{"event":"canceled","job":"{JOB}"}}"#);
+        assert_eq!(Delivery::canceled(JOB.parse().unwrap()).text(), text);
+    }
+
+    #[test]
+    fn a_stopped_job_says_why_and_a_completed_one_stays_completed() {
+        let job = JOB.parse().unwrap();
+        let failed = Delivery::failed(job, Vec::new(), "the command was stopped", None);
+        assert!(
+            failed
+                .into_stopped("going down")
+                .text()
+                .contains("going down")
+        );
+        let completed = Delivery::completed(job, Vec::new(), None);
+        assert_eq!(completed.clone().into_stopped("going down"), completed);
     }
 
     #[test]

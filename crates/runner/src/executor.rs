@@ -1,18 +1,19 @@
 //! What carries out a job, and what it tells about it.
 
 mod conditions;
+mod quiet;
 mod sandbox;
 
 use std::fmt;
 
 use futures_util::future::BoxFuture;
-use kiln_model::v0::ClaimedJob;
+use kiln_model::v0::{ClaimedJob, Conditions};
 use tokio_util::sync::CancellationToken;
 
 use crate::Output;
 
-pub use conditions::{Conditions, IterationUsage, SealedLayer, StageTimes, Truncated};
-pub use sandbox::{SandboxExecutor, SandboxExecutorConfig};
+pub use quiet::QuietHost;
+pub use sandbox::{LocalImage, LocalJob, SandboxExecutor, SandboxExecutorConfig};
 
 /// Carries out jobs, one at a time.
 pub trait Executor: Send + Sync + fmt::Debug {

@@ -8,15 +8,17 @@ mod output;
 mod report;
 mod spool;
 mod timer;
+mod update;
 
 pub use agent::{
-    Agent, AgentConfig, AgentError, Effect, Event, Exit, Moment, Outgoing, Phase, Remark, Shutdown,
-    State,
+    Agent, AgentConfig, AgentError, Effect, Ended, Event, Exit, Moment, Outgoing, Phase, Remark,
+    Shutdown, State,
 };
 pub use delivery::{Delivery, MAX_MESSAGE_BYTES, NotADelivery};
 pub use executor::{
-    Conditions, Execution, Executor, IterationUsage, Prepared, SandboxExecutor,
-    SandboxExecutorConfig, SealedLayer, SetUpError, StageTimes, Truncated, Verdict,
+    Execution, Executor, LocalImage, LocalJob, Prepared, QuietHost, SandboxExecutor,
+    SandboxExecutorConfig, SetUpError, Verdict,
 };
 pub use output::{Captured, Iteration, Output};
 pub use timer::{Timer, TokioTimer};
+pub use update::{Candidate, Offer, Program, Standing, UpdateError};

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use kiln_model::v0::IterationOutput;
+use kiln_model::v0::{IterationOutput, Truncated};
 
 use crate::MAX_MESSAGE_BYTES;
-use crate::executor::Truncated;
 
 /// Room for the mark at the end of a text that was cut off.
 const MARK_BYTES: usize = 96;
@@ -133,7 +132,7 @@ impl Output {
         (truncated.texts > 0).then_some(truncated)
     }
 
-    pub(crate) fn into_results(self) -> Vec<IterationOutput> {
+    pub fn into_results(self) -> Vec<IterationOutput> {
         self.iterations
             .into_iter()
             .map(|iteration| IterationOutput {

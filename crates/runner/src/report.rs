@@ -1,8 +1,9 @@
 //! From how a job went to the message that says so, within what the server accepts.
 
 use kiln_model::JobUuid;
+use kiln_model::v0::{Conditions, Truncated};
 
-use crate::executor::{Conditions, Execution, SetUpError, Truncated, Verdict};
+use crate::executor::{Execution, SetUpError, Verdict};
 use crate::{Delivery, MAX_MESSAGE_BYTES, Output};
 
 /// A reason for a person; a longer one is not read.

@@ -2,12 +2,17 @@
 
 use std::fmt;
 
-use crate::{CancelToken, ChamberSpec, Command, Error, Exit, Limits, OutputSink, Rootfs};
+use crate::{BaseKind, CancelToken, ChamberSpec, Command, Error, Exit, Limits, OutputSink, Rootfs};
 
 /// A way to isolate commands.
 pub trait Backend: Send + Sync + fmt::Debug {
     /// The name in configuration and results.
     fn name(&self) -> &'static str;
+
+    /// What [`Self::prepare`] takes as a base.
+    fn base_kind(&self) -> BaseKind {
+        BaseKind::Directory
+    }
 
     /// Checks that such a chamber can be made, and makes what can be made ahead of its first run.
     fn prepare(&self, rootfs: &Rootfs, spec: &ChamberSpec) -> Result<Box<dyn Chamber>, Error>;

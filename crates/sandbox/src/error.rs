@@ -49,6 +49,10 @@ pub enum Error {
     #[error("the chamber broke the guest protocol: {0}")]
     OutOfTurn(&'static str),
 
+    /// The machine's monitor, its kernel, or what they need is not as it must be.
+    #[error("the machine cannot be started: {reason}")]
+    Machine { reason: String },
+
     #[error("{what}")]
     Host { what: String, source: io::Error },
 }
@@ -89,7 +93,10 @@ impl Error {
             | Stage::Landlock
             | Stage::Seccomp
             | Stage::Supervise
-            | Stage::Collect => Self::Seal {
+            | Stage::Groups
+            | Stage::Collect
+            | Stage::Boot
+            | Stage::Disks => Self::Seal {
                 stage,
                 message,
                 source,

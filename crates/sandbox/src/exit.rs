@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kiln_guest_init::protocol::{FileOutcome, Layer, Status};
+use kiln_model::v0::{CpuSample, Frequency, Pressure};
 
 /// The end of a run, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,9 +24,11 @@ impl Exit {
     pub fn code(&self) -> Option<i32> {
         match self.outcome {
             Outcome::Exited(code) => Some(code),
-            Outcome::Signaled(_) | Outcome::TimedOut | Outcome::Canceled | Outcome::OutOfMemory => {
-                None
-            }
+            Outcome::Signaled(_)
+            | Outcome::TimedOut
+            | Outcome::Canceled
+            | Outcome::OutOfMemory
+            | Outcome::DiskFull(_) => None,
         }
     }
 }
@@ -39,14 +42,19 @@ pub enum Outcome {
     Canceled,
     /// The kernel killed a process of the chamber at its memory limit, and the command failed.
     OutOfMemory,
+    /// The command failed, with this code as shells put it, and left its disk without room.
+    DiskFull(i32),
 }
 
 impl Outcome {
-    /// What a command's own status means when the kernel has killed `oom_kills` processes at the memory limit.
-    pub(crate) fn of(status: Status, oom_kills: u64) -> Self {
+    /// What a command's own status means when the kernel has killed `oom_kills` processes at the memory limit, and when
+    /// there was no room left on its disk.
+    pub(crate) fn of(status: Status, oom_kills: u64, disk_full: bool) -> Self {
         match status {
             Status::Code(0) => Self::Exited(0),
             Status::Code(_) | Status::Signal(_) if oom_kills > 0 => Self::OutOfMemory,
+            Status::Code(code) if disk_full => Self::DiskFull(code),
+            Status::Signal(signal) if disk_full => Self::DiskFull(128 + signal),
             Status::Code(code) => Self::Exited(code),
             Status::Signal(signal) => Self::Signaled(signal),
         }
@@ -54,7 +62,7 @@ impl Outcome {
 }
 
 /// What the run used. A figure is `None` where this host does not tell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// From exec to end, by the guest's clock.
     pub elapsed: Duration,
@@ -74,6 +82,12 @@ pub struct Usage {
     pub throttled: Option<Duration>,
     /// Processes the kernel killed at the memory limit.
     pub oom_kills: Option<u64>,
+    /// Time a hypervisor gave to others while this host wanted to run, over all CPUs.
+    pub steal: Option<Duration>,
+    pub pressure: Option<Pressure>,
+    pub frequency: Option<Frequency>,
+    /// CPU time used so far, from time to time.
+    pub cpu_samples: Vec<CpuSample>,
 }
 
 /// How much came out of one stream.
@@ -121,18 +135,32 @@ mod tests {
 
     #[test]
     fn a_failure_after_an_oom_kill_is_called_out_of_memory() {
-        assert_eq!(Outcome::of(Status::Signal(9), 1), Outcome::OutOfMemory);
-        assert_eq!(Outcome::of(Status::Code(137), 2), Outcome::OutOfMemory);
+        assert_eq!(
+            Outcome::of(Status::Signal(9), 1, false),
+            Outcome::OutOfMemory
+        );
+        assert_eq!(
+            Outcome::of(Status::Code(137), 2, true),
+            Outcome::OutOfMemory
+        );
     }
 
     #[test]
     fn a_success_in_spite_of_an_oom_kill_is_a_success() {
-        assert_eq!(Outcome::of(Status::Code(0), 1), Outcome::Exited(0));
+        assert_eq!(Outcome::of(Status::Code(0), 1, true), Outcome::Exited(0));
+    }
+
+    #[test]
+    fn a_failure_on_a_full_disk_is_called_so() {
+        assert_eq!(Outcome::of(Status::Code(1), 0, true), Outcome::DiskFull(1));
     }
 
     #[test]
     fn without_an_oom_kill_a_status_is_what_it_is() {
-        assert_eq!(Outcome::of(Status::Code(3), 0), Outcome::Exited(3));
-        assert_eq!(Outcome::of(Status::Signal(9), 0), Outcome::Signaled(9));
+        assert_eq!(Outcome::of(Status::Code(3), 0, false), Outcome::Exited(3));
+        assert_eq!(
+            Outcome::of(Status::Signal(9), 0, false),
+            Outcome::Signaled(9)
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
@@ -11,6 +12,31 @@ use rustix::io::Errno;
 use crate::Error;
 
 const PROGRAM: &[u8] = include_bytes!(env!("KILN_GUEST_INIT"));
+
+/// The program itself, for the initial file system of a machine.
+pub(crate) const fn bytes() -> &'static [u8] {
+    PROGRAM
+}
+
+/// The guest program in one of its modes, with nothing of this process's environment.
+pub(crate) fn command(mode: &str) -> Result<Command, Error> {
+    let mut command = Command::new(format!("/proc/self/fd/{}", program()?.as_raw_fd()));
+    command.arg(mode).env_clear();
+    Ok(command)
+}
+
+/// A command that becomes a program of the host and dies with the calling thread. The program finds the files open for
+/// reading as descriptors 3, 4, and so on, and no others but its standard streams.
+pub(crate) fn on_a_leash(program: &Path, files: &[String]) -> Result<Command, Error> {
+    let mut leashed = command("leash")?;
+    leashed
+        .arg(std::process::id().to_string())
+        .args(files)
+        .arg("--")
+        .arg(program)
+        .current_dir("/");
+    Ok(leashed)
+}
 
 /// Starts the guest program with one end of a socket pair as its standard input.
 pub(crate) fn spawn(socket: OwnedFd) -> Result<Child, Error> {

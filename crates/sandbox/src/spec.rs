@@ -1,36 +1,78 @@
 //! The shape of a chamber.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// A read-only base: directories laid over each other, topmost first. Nobody may change them while chambers use them.
+/// A read-only base. Nobody may change it while chambers use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rootfs {
-    layers: Vec<PathBuf>,
+pub struct Rootfs(Base);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Base {
+    /// Laid over each other, topmost first.
+    Directories(Vec<PathBuf>),
+    Disk(PathBuf),
+}
+
+/// What a back end can take as a base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BaseKind {
+    Directory,
+    /// A disk image with an ext4 file system.
+    Disk,
 }
 
 impl Rootfs {
     /// One directory that holds a whole root file system.
     pub fn directory(path: impl Into<PathBuf>) -> Self {
-        Self {
-            layers: vec![path.into()],
-        }
+        Self(Base::Directories(vec![path.into()]))
     }
 
     /// Several directories, topmost first, with overlayfs whiteouts between them.
     pub fn layers(layers: Vec<PathBuf>) -> Self {
-        Self { layers }
+        Self(Base::Directories(layers))
+    }
+
+    /// A disk image with an ext4 file system, for back ends that are machines.
+    pub fn disk(path: impl Into<PathBuf>) -> Self {
+        Self(Base::Disk(path.into()))
     }
 
     /// Nothing at all, for probing the host.
     pub(crate) fn empty() -> Self {
-        Self { layers: Vec::new() }
+        Self(Base::Directories(Vec::new()))
     }
 
     /// The layers' absolute paths as text, or what is wrong with them.
     pub(crate) fn resolved(&self) -> Result<Vec<String>, Error> {
-        self.layers.iter().map(|layer| resolve(layer)).collect()
+        match &self.0 {
+            Base::Directories(layers) => layers.iter().map(|layer| resolve(layer)).collect(),
+            Base::Disk(path) => Err(Error::Rootfs {
+                path: path.clone(),
+                reason: "it is a disk, and this back end takes directories".to_owned(),
+            }),
+        }
+    }
+
+    /// The disk's absolute path, or what is wrong with it.
+    pub(crate) fn resolved_disk(&self) -> Result<PathBuf, Error> {
+        let refuse = |path: &Path, reason: String| Error::Rootfs {
+            path: path.to_owned(),
+            reason,
+        };
+        match &self.0 {
+            Base::Disk(path) => path
+                .canonicalize()
+                .map_err(|error| refuse(path, error.to_string())),
+            Base::Directories(layers) => Err(refuse(
+                layers
+                    .first()
+                    .map_or_else(|| Path::new("/"), PathBuf::as_path),
+                "it is a directory, and this back end takes a disk".to_owned(),
+            )),
+        }
     }
 }
 
@@ -62,6 +104,10 @@ pub struct ChamberSpec {
     pub processes: u32,
     /// More than a loopback device.
     pub network: bool,
+    /// Addresses a network must not reach, besides private and link-local ones: the control plane's.
+    pub blocked: Vec<IpAddr>,
+    /// The cores it runs on; any if empty.
+    pub cores: Vec<u32>,
     pub hostname: String,
     /// What to do when this host cannot enforce one of the limits above.
     pub missing_limits: Missing,
@@ -76,6 +122,8 @@ impl Default for ChamberSpec {
             disk_bytes: 1 << 30,
             processes: 512,
             network: false,
+            blocked: Vec::new(),
+            cores: Vec::new(),
             hostname: "kiln".to_owned(),
             missing_limits: Missing::Refuse,
         }
@@ -99,9 +147,6 @@ impl ChamberSpec {
                 reason: reason.to_owned(),
             })
         };
-        if self.network {
-            return refuse("the namespace back end offers no network yet: set network to false");
-        }
         if self.cpus == 0 || self.memory_bytes == 0 || self.disk_bytes == 0 || self.processes == 0 {
             return refuse("cpus, memory, disk and processes must be more than zero");
         }
@@ -131,15 +176,6 @@ impl ChamberSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_network_is_refused_with_a_reason() {
-        let spec = ChamberSpec {
-            network: true,
-            ..ChamberSpec::default()
-        };
-        assert!(spec.check().unwrap_err().to_string().contains("no network"));
-    }
 
     #[test]
     fn a_chamber_without_room_is_refused() {

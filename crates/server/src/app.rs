@@ -11,6 +11,7 @@ use kiln_registry::Registry;
 use kiln_store::Store;
 
 use crate::channel::Channels;
+use crate::metrics::Metrics;
 use crate::token::Tokens;
 
 pub(crate) type Shared = Arc<App>;
@@ -22,6 +23,7 @@ pub(crate) struct App {
     pub(crate) bench: BenchSettings,
     pub(crate) heartbeats: Heartbeats,
     pub(crate) channels: Channels,
+    pub(crate) metrics: Metrics,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     /// What clients are told to call the server.

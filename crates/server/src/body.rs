@@ -1,22 +1,29 @@
 //! Bodies of requests: JSON, whatever the content type says, and refused in the words stock clients know.
 
-use axum::body::Bytes;
+use axum::body::to_bytes;
 use axum::extract::{FromRequest, Request};
+use axum::http::StatusCode;
 use serde::de::DeserializeOwned;
 
-use crate::app::Shared;
+use crate::channel::MAX_MESSAGE;
 use crate::error::ApiError;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<Shared> for Body<T> {
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Body<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, app: &Shared) -> Result<Self, ApiError> {
-        let bytes = Bytes::from_request(request, app)
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        let bytes = to_bytes(request.into_body(), MAX_MESSAGE)
             .await
-            .map_err(|error| ApiError::new(error.status(), "body_unreadable", error.body_text()))?;
+            .map_err(|_| {
+                ApiError::new(
+                    StatusCode::PAYLOAD_TOO_LARGE,
+                    "too_large",
+                    format!("the body is longer than {MAX_MESSAGE} bytes, or was cut off"),
+                )
+            })?;
         serde_json::from_slice(&bytes)
             .map(Self)
             .map_err(|error| ApiError::bad_request(format!("unable to parse JSON body: {error}")))

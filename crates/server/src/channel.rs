@@ -1,4 +1,5 @@
-//! The runner channel: one WebSocket for a runner's whole life.
+//! How runners talk to the server: one WebSocket for a runner's whole life; or, as older runners do, a long poll for each
+//! claim and a socket for each job.
 //!
 //! ```text
 //!          ready                job
@@ -11,19 +12,23 @@
 //! The channel decides nothing about a job: it turns words into calls of `control`, and what became of them into words.
 
 mod assign;
+mod claim_poll;
+mod job_session;
 mod registry;
 mod session;
 mod words;
 
+pub(crate) use claim_poll::{claim_job, renew_pull_token};
+pub(crate) use job_session::open_job_channel;
 pub(crate) use registry::Channels;
 
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use axum::response::Response;
-use kiln_store::sql::runner;
+use kiln_store::sql::runner::{self, Runner};
 
-use crate::app::Shared;
+use crate::app::{App, Shared};
 use crate::error::{ApiError, ApiResult};
 use crate::identity::bearer;
 use crate::key::{self, KeyKind};
@@ -40,20 +45,27 @@ pub(crate) async fn open_channel(
     parts: Parts,
     upgrade: WebSocketUpgrade,
 ) -> ApiResult<Response> {
-    let credential = bearer(&parts)
+    let runner = authenticate(&app, reference, &parts).await?;
+    Ok(limited(upgrade).on_upgrade(move |socket| session::run(app, runner, socket)))
+}
+
+/// The runner that both the path and the credential name.
+async fn authenticate(app: &App, reference: String, parts: &Parts) -> ApiResult<Runner> {
+    let credential = bearer(parts)
         .filter(|credential| credential.starts_with(KeyKind::Runner.prefix()))
         .ok_or_else(ApiError::unauthorized)?;
     let hash = key::hash(credential);
-    let found = app
-        .store
+    app.store
         .reader
         .read(move |query| runner::authenticate(query, &reference, &hash))
         .await?
-        .ok_or_else(ApiError::unauthorized)?;
-    Ok(upgrade
+        .ok_or_else(ApiError::unauthorized)
+}
+
+fn limited(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
+    upgrade
         .max_message_size(MAX_MESSAGE)
         .max_frame_size(MAX_MESSAGE)
         .read_buffer_size(BUFFER)
         .write_buffer_size(0)
-        .on_upgrade(move |socket| session::run(app, found, socket)))
 }

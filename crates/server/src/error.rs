@@ -74,7 +74,7 @@ impl From<Denied> for ApiError {
             Denied::Invalid(message) => Self::bad_request(message),
             Denied::Store(error) => Self::from(error),
             Denied::Kernel(status) => internal(&status),
-            Denied::Unauthorized => Self::unauthorized(),
+            Denied::Revoked | Denied::Unauthorized => Self::unauthorized(),
             Denied::Forbidden => Self::forbidden(),
             Denied::Taken(_)
             | Denied::InUse { .. }

@@ -13,7 +13,7 @@ use kiln_model::v0::ErrorBody;
 use kiln_model::{Clock, Entropy, KeyUuid};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
+pub(crate) const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
 const ANY_METHOD: &str = "GET, POST, PUT, PATCH, DELETE, OPTIONS";
 /// No error body of ours is longer.
 const MAX_ERROR_BODY: usize = 64 * 1024;

@@ -8,6 +8,7 @@ mod first_start;
 mod identity;
 mod key;
 mod layers;
+mod metrics;
 mod openapi;
 pub mod operator;
 pub mod recording;
@@ -19,4 +20,4 @@ mod v2;
 mod view;
 mod worker;
 
-pub use server::{Server, ServerConfig, StartError, make_admin_key};
+pub use server::{JobTimes, Server, ServerConfig, StartError, make_admin_key};

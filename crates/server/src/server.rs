@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::{Router, ServiceExt as _, middleware};
 use kiln_control::bench::BenchSettings;
@@ -20,6 +21,7 @@ use tower::util::MapRequestLayer;
 use crate::app::{App, Shared};
 use crate::channel::Channels;
 use crate::layers::{self, RequestIds};
+use crate::metrics::Metrics;
 use crate::recording;
 use crate::token::Tokens;
 use crate::worker::{self, KernelWorker};
@@ -33,9 +35,47 @@ pub struct ServerConfig {
     pub public_url: Option<String>,
     /// Whose `X-Forwarded-For` counts.
     pub trusted_proxies: Vec<IpAddr>,
+    pub times: JobTimes,
     /// Where the kernel's worker is recorded, for [`crate::recording::replay`].
     pub record: Option<PathBuf>,
     pub store: StoreConfig,
+}
+
+/// How long things about a bench job may take.
+#[derive(Clone, Copy, Debug)]
+pub struct JobTimes {
+    /// How long a runner may be silent.
+    pub heartbeat_timeout: Duration,
+    /// How much longer than its timeout a job may take.
+    pub grace: Duration,
+    /// How long pulling and unpacking may take.
+    pub set_up: Duration,
+    /// How long a job may wait for a runner; `None` is for ever.
+    pub pending_expiry: Option<Duration>,
+}
+
+impl Default for JobTimes {
+    fn default() -> Self {
+        let settings = BenchSettings::new(String::new());
+        Self {
+            heartbeat_timeout: settings.heartbeat_timeout,
+            grace: settings.grace,
+            set_up: settings.set_up,
+            pending_expiry: settings.pending_expiry,
+        }
+    }
+}
+
+impl JobTimes {
+    fn settings(self, registry_url: String) -> BenchSettings {
+        BenchSettings {
+            heartbeat_timeout: self.heartbeat_timeout,
+            grace: self.grace,
+            set_up: self.set_up,
+            pending_expiry: self.pending_expiry,
+            ..BenchSettings::new(registry_url)
+        }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -104,9 +144,10 @@ impl Server {
         let app = Arc::new(App {
             registry: Registry::new(store.clone()),
             tokens: Tokens::new(secret),
-            bench: BenchSettings::new(public_url.clone()),
+            bench: config.times.settings(public_url.clone()),
             heartbeats: Heartbeats::default(),
             channels: Channels::default(),
+            metrics: Metrics::default(),
             clock,
             entropy,
             public_url,

@@ -5,6 +5,7 @@ mod compare;
 mod csv;
 mod dimensions;
 mod directory;
+mod events;
 mod insight;
 mod jobs;
 mod kernel;
@@ -41,6 +42,7 @@ pub(crate) fn routes() -> Router<Shared> {
     Router::new()
         .merge(directory::routes())
         .route("/healthz", get(server::healthz))
+        .route("/metrics", get(server::get_metrics))
         .route("/v0/server/version", get(server::version))
         .route("/v0/server/keys", post(kernel::create_admin_key))
         .route("/v0/server/kernel", get(kernel::get_kernel_stats))
@@ -67,6 +69,15 @@ pub(crate) fn routes() -> Router<Shared> {
             get(registry::get_quota).put(registry::set_quota),
         )
         .route("/v0/runners/{runner}/channel", get(channel::open_channel))
+        .route("/v0/runners/{runner}/jobs", post(channel::claim_job))
+        .route(
+            "/v0/runners/{runner}/jobs/{job}",
+            get(channel::open_job_channel),
+        )
+        .route(
+            "/v0/runners/{runner}/jobs/{job}/token",
+            post(channel::renew_pull_token),
+        )
         .route("/v0/run", post(run::submit_run))
         .route("/v0/projects/{project}/jobs", get(jobs::list_jobs))
         .route("/v0/projects/{project}/jobs/{job}", get(jobs::get_job))
@@ -76,7 +87,15 @@ pub(crate) fn routes() -> Router<Shared> {
         )
         .route(
             "/v0/projects/{project}/jobs/{job}/events",
-            get(jobs::list_events),
+            get(events::list_events),
+        )
+        .route(
+            "/v0/projects/{project}/jobs/{job}/retry",
+            post(jobs::retry_job),
+        )
+        .route(
+            "/v0/projects/{project}/jobs/{job}/why",
+            get(jobs::explain_job),
         )
         .merge(insight::routes())
 }

@@ -174,8 +174,16 @@ pub(crate) async fn pulse(app: Shared, stop: CancellationToken) {
         if app.heartbeats.is_empty() {
             continue;
         }
-        if let Err(error) = app.store.ledger.submit(app.heartbeats.take()).await {
-            tracing::warn!(%error, "heartbeats were not written; leases live on what was written before");
+        match app.store.ledger.submit(app.heartbeats.take()).await {
+            // Whatever ended the job, and wherever: its channel looks again, and the runner is told.
+            Ok(truths) => {
+                for truth in truths.iter().filter(|truth| truth.is_over()) {
+                    app.store.bells.ring(Bell::Job(truth.job));
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "heartbeats were not written; leases live on what was written before");
+            }
         }
     }
 }

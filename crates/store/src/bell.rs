@@ -7,6 +7,8 @@ pub enum Bell {
     Lane(i64),
     /// Something about this job changed: its status, its events.
     Job(i64),
+    /// Something about this runner changed: its credential, whether it may take work.
+    Runner(i64),
     /// The kernel has a new frame or an earlier timer.
     Kernel,
 }

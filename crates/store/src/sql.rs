@@ -33,6 +33,7 @@ pub mod stats;
 pub mod testbed;
 pub mod threshold;
 pub mod threshold_model;
+pub mod waiting;
 
 use std::str::FromStr;
 

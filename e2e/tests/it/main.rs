@@ -15,4 +15,6 @@ mod registry;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]
+mod runner;
+#[cfg(test)]
 mod server;

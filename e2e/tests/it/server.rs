@@ -48,7 +48,8 @@ async fn a_job_survives_a_restart_of_the_server_and_ends_processed() {
     assert_eq!(ended.status, Status::Processed);
     let output = ended.output.unwrap();
     assert_eq!(output.results[0].exit_code, 0);
-    assert_eq!(output.conditions.unwrap()["isolation"], "namespace");
+    let isolation = output.conditions.unwrap().isolation;
+    assert_eq!(isolation.as_deref(), Some("namespace"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,5 +1,5 @@
 //! Downtime and clock jumps by themselves never end a job: no timer decides before its time in kernel time, nor before one
-//! full lease window after a start.
+//! full lease window after a start; and a job whose assignment was lost is assigned again, not failed as forgotten.
 
 use kiln_model::{Millis, Trigger};
 use kiln_store::sql::job::Job;
@@ -15,6 +15,12 @@ pub(super) fn check(view: &View<'_>) -> Result<(), String> {
         let Some(before) = view.before.job(seen.job.id) else {
             continue;
         };
+        if trigger == Trigger::Forgotten && before.life.started.is_none() {
+            return Err(format!(
+                "job {} never ran, and was failed as forgotten",
+                before.id
+            ));
+        }
         let Some(due) = earliest(view, before, trigger) else {
             continue;
         };

@@ -1,12 +1,12 @@
 //! The bench channel, as the server's own does it: words become calls, and what became of them becomes words.
 
-use kiln_control::jobs::{self, Claim, Delivered, Directive, Holder, Output};
+use kiln_control::jobs::{self, Assigned, Claim, Delivered, Directive, Holder, Output};
 use kiln_control::{Denied, jobs::Canceled};
 use kiln_model::v0::{IterationOutput, JobOutput};
 use kiln_model::{Status, Trigger};
 use kiln_store::sql::job::{self, Job};
 use kiln_store::sql::lane;
-use kiln_store::{Bell, Listener, Tx, params};
+use kiln_store::{Bell, Listener, Tx};
 
 use super::lease::actor;
 use super::{Server, Trouble, unexpected, was_rung};
@@ -20,6 +20,8 @@ const POLL: i64 = 30_000;
 pub(super) struct Session {
     runner: i64,
     state: State,
+    /// `cancel` was said: until the runner has answered, what it says about its job is not answered.
+    told_to_stop: bool,
 }
 
 #[derive(Debug)]
@@ -38,6 +40,7 @@ impl Server {
         let session = Session {
             runner,
             state: State::Idle,
+            told_to_stop: false,
         };
         self.sessions.insert(connection, session);
         let older = self.newest.insert(runner, connection)?;
@@ -65,6 +68,7 @@ impl Server {
         };
         match word {
             Up::Ready => {
+                self.tell_to_stop(connection, false);
                 let lanes = self.lanes(runner)?;
                 let bells = self
                     .store
@@ -80,7 +84,7 @@ impl Server {
                     self.beat(job.id, job.life.epoch);
                     Ok(vec![Down::Ack(job.id)])
                 }
-                None => self.speaks_of_the_past(runner),
+                None => Ok(self.let_go(connection)),
             },
             Up::Last(last) => {
                 notes.push(Note::Word {
@@ -92,6 +96,7 @@ impl Server {
                 if matches!(current, Some(State::Executing { job, .. }) if job.id == last.of.job) {
                     self.enter(connection, State::Idle);
                 }
+                self.tell_to_stop(connection, false);
                 Ok(vec![Down::Ack(last.of.job)])
             }
         }
@@ -139,36 +144,50 @@ impl Server {
         }
     }
 
+    fn tell_to_stop(&mut self, connection: u64, told: bool) {
+        if let Some(session) = self.sessions.get_mut(&connection) {
+            session.told_to_stop = told;
+        }
+    }
+
+    fn stop(&mut self, connection: u64) -> Vec<Down> {
+        self.enter(connection, State::Idle);
+        self.tell_to_stop(connection, true);
+        vec![Down::Cancel]
+    }
+
     fn execute(&mut self, connection: u64, job: Job) {
         let bell = self.store.bells.subscribe(Bell::Job(job.id));
         let job = Box::new(job);
         self.enter(connection, State::Executing { job, bell });
     }
 
-    /// The runner is idle: what it held is forgotten, and the next job is its, in one transaction.
+    /// The runner is idle: what it holds and never began is given to it again, or the next job is its.
     fn claim_for(
         &mut self,
         connection: u64,
         runner: i64,
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Down>, Trouble> {
-        let claimed = self.write(move |tx: &mut dyn Tx| {
-            let actor = actor(runner);
-            jobs::forget(tx, runner, &actor)?;
+        let assigned = self.write(move |tx: &mut dyn Tx| {
             let claim = Claim {
                 runner,
-                actor: &actor,
+                actor: &actor(runner),
                 lease_id: None,
             };
-            jobs::claim(tx, &claim)
+            jobs::ready(tx, &claim)
         })?;
-        let claimed = claimed.map_err(unexpected)?;
-        notes.push(Note::Claim {
-            runner,
-            forgets: true,
-            got: claimed.as_ref().map(|job| job.id),
-        });
-        let Some(job) = claimed else {
+        let assigned = assigned.map_err(unexpected)?;
+        match &assigned {
+            Some(Assigned::Again(job)) => notes.push(Note::Heard {
+                job: job.id,
+                epoch: job.life.epoch,
+                tick: self.now(),
+            }),
+            Some(Assigned::New(job)) => notes.push(claimed(runner, Some(job.id))),
+            None => notes.push(claimed(runner, None)),
+        }
+        let Some(job) = assigned.map(Assigned::into_job) else {
             return Ok(Vec::new());
         };
         let assignment = Assignment {
@@ -183,9 +202,14 @@ impl Server {
 
     /// The job this connection executes; after a reconnect the runner's words tell that there is one.
     fn held(&mut self, connection: u64, runner: i64) -> Result<Option<Job>, Trouble> {
-        let state = self.sessions.get(&connection).map(|session| &session.state);
-        if let Some(State::Executing { job, .. }) = state {
-            return Ok(Some((**job).clone()));
+        let Some(session) = self.sessions.get(&connection) else {
+            return Ok(None);
+        };
+        match &session.state {
+            State::Executing { job, .. } => return Ok(Some((**job).clone())),
+            State::Polling { .. } => return Ok(None),
+            State::Idle if session.told_to_stop => return Ok(None),
+            State::Idle => {}
         }
         let held = self
             .store
@@ -206,7 +230,7 @@ impl Server {
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Down>, Trouble> {
         let Some(job) = self.held(connection, runner)? else {
-            return self.speaks_of_the_past(runner);
+            return Ok(self.let_go(connection));
         };
         let (id, epoch) = (job.id, job.life.epoch);
         let holder = Holder {
@@ -220,11 +244,7 @@ impl Server {
                 notes.push(Note::Started { job: id, epoch });
                 Ok(vec![Down::Ack(id)])
             }
-            Ok(Directive::Stop) => {
-                self.enter(connection, State::Idle);
-                Ok(vec![Down::Cancel])
-            }
-            Err(Denied::Ended(_) | Denied::NotHolder) => Ok(vec![Down::Ack(id)]),
+            Ok(Directive::Stop) | Err(Denied::NotHolder) => Ok(self.stop(connection)),
             Err(denied) => Err(unexpected(denied)),
         }
     }
@@ -290,36 +310,24 @@ impl Server {
         if now.life.epoch == epoch && now.life.status.is_in_flight() {
             return Ok(Vec::new());
         }
-        self.enter(connection, State::Idle);
         if may_still_deliver(&now) {
             self.disconnect(connection);
             return Ok(vec![Down::Closed]);
         }
-        Ok(vec![Down::Cancel])
+        Ok(self.stop(connection))
     }
 
-    /// The runner works on a job that it does not hold any more. It is told to stop, unless its result would still count.
-    fn speaks_of_the_past(&self, runner: i64) -> Result<Vec<Down>, Trouble> {
-        let last = self
-            .store
-            .reader
-            .read(move |query| {
-                let row = query.query_one(
-                    "SELECT id FROM job WHERE runner_id = ?1 ORDER BY claimed_tick DESC, id DESC LIMIT 1",
-                    params![runner],
-                )?;
-                match row {
-                    Some(row) => Ok::<_, Denied>(job::find(query, row.get(0)?)?),
-                    None => Ok(None),
-                }
-            })
-            .wait()
-            .map_err(unexpected)?;
-        Ok(match last {
-            Some(job) if may_still_deliver(&job) => vec![Down::Ack(job.id)],
-            Some(_) => vec![Down::Cancel],
-            None => Vec::new(),
-        })
+    /// The runner speaks of a job that it does not hold, or not any more: it is to let go of it. One that asks for work
+    /// has let go already, and one that was told needs not be told twice.
+    fn let_go(&mut self, connection: u64) -> Vec<Down> {
+        let session = self.sessions.get(&connection);
+        let knows = session.is_none_or(|session| {
+            session.told_to_stop || matches!(session.state, State::Polling { .. })
+        });
+        if knows {
+            return Vec::new();
+        }
+        self.stop(connection)
     }
 
     fn lanes(&self, runner: i64) -> Result<Vec<i64>, Trouble> {
@@ -335,6 +343,14 @@ impl Server {
 fn may_still_deliver(job: &Job) -> bool {
     let lost = job.life.cause.is_some_and(Trigger::is_lost_contact);
     job.life.status == Status::Failed && lost
+}
+
+fn claimed(runner: i64, got: Option<i64>) -> Note {
+    Note::Claim {
+        runner,
+        forgets: true,
+        got,
+    }
 }
 
 fn bench_output(last: &LastWord) -> Output {

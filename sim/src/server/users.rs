@@ -1,6 +1,6 @@
 //! What people and their programs ask of the server.
 
-use kiln_control::bench::{self, BenchSettings, Submission, Submitted};
+use kiln_control::bench::{self, BenchSettings, ImageReference, Submission, Submitted};
 use kiln_control::jobs::{self, Canceled};
 use kiln_control::{Denied, queues, session};
 use kiln_model::Digest;
@@ -21,7 +21,7 @@ impl Server {
     ) -> Result<Option<i64>, Trouble> {
         let submitted = self.write(move |tx: &mut dyn Tx| {
             match bench::submit_run(tx, &submission, &settings, resolve)? {
-                Submitted::New { job, .. } => Ok(Some(job.id)),
+                Submitted::New { job, .. } => Ok(job.map(|job| job.id)),
                 Submitted::Before { report } => {
                     Ok(job::of_report(tx, report.id)?.map(|job| job.id))
                 }
@@ -130,6 +130,6 @@ impl Server {
 
 /// Every image is there.
 #[expect(clippy::unnecessary_wraps, reason = "the type of a resolver")]
-fn resolve(_: &mut dyn Tx, _: &Project, _: &str) -> Result<Digest, Denied> {
+fn resolve(_: &mut dyn Tx, _: &Project, _: &ImageReference<'_>, _: &str) -> Result<Digest, Denied> {
     Ok(Digest::from_hash(&[7; 32]).expect("SHA-256 has 32 bytes"))
 }

@@ -1,6 +1,7 @@
 //! What people want: jobs, results, and now and then something else.
 
-use kiln_control::bench::{RunSettings, Submission};
+use kiln_control::access::Caller;
+use kiln_control::bench::{RunSettings, Submission, Work};
 use kiln_model::v0::{NewRun, NewRunJob};
 use kiln_model::{
     BranchUuid, Clock as _, HeadUuid, JobUuid, Kind, OrganizationUuid, Priority, ProjectUuid,
@@ -201,11 +202,12 @@ impl World {
             }),
             ..NewRun::default()
         };
+        let settings = RunSettings::check(None).expect("no settings are good settings");
         Submission {
-            settings: RunSettings::check(None).expect("no settings are good settings"),
+            work: Work::of(&run, settings).expect("the run is for a runner"),
+            settings,
             run,
-            account: None,
-            actor: "user".to_owned(),
+            caller: Caller::Anonymous,
             source_address: None,
             report: ReportUuid::mint(wall, entropy),
             job: JobUuid::mint(wall, entropy),

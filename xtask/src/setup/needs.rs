@@ -10,6 +10,18 @@ pub(super) struct Need {
     pub(super) why: &'static str,
 }
 
+const QEMU_PACKAGE: &str = if cfg!(target_arch = "aarch64") {
+    "qemu-system-arm"
+} else {
+    "qemu-system-x86"
+};
+
+const QEMU: &str = if cfg!(target_arch = "aarch64") {
+    "qemu-system-aarch64"
+} else {
+    "qemu-system-x86_64"
+};
+
 pub(super) const NEEDS: &[Need] = &[
     Need {
         package: "buildah",
@@ -22,6 +34,11 @@ pub(super) const NEEDS: &[Need] = &[
         why: "a whole user land in one file, for the images of tests and demo",
     },
     Need {
+        package: "cpio",
+        proof: Proof::Program("cpio"),
+        why: "somebody else's reading of a machine's initial file system",
+    },
+    Need {
         package: "docker-registry",
         proof: Proof::Program("docker-registry"),
         why: "somebody else's registry, for our OCI client",
@@ -32,9 +49,29 @@ pub(super) const NEEDS: &[Need] = &[
         why: "somebody else's container engine, for the registry",
     },
     Need {
+        package: "iproute2",
+        proof: Proof::Program("ip"),
+        why: "the network of a chamber",
+    },
+    Need {
+        package: "nftables",
+        proof: Proof::Program("nft"),
+        why: "the filter of a chamber's network",
+    },
+    Need {
+        package: "e2fsprogs",
+        proof: Proof::Program("mke2fs"),
+        why: "somebody else's file systems, and their check of ours",
+    },
+    Need {
         package: "postgresql",
         proof: Proof::PostgresServer { at_least: 14 },
         why: "the store is tested on a real PostgreSQL as well",
+    },
+    Need {
+        package: QEMU_PACKAGE,
+        proof: Proof::Program(QEMU),
+        why: "machines on any host, emulated where it has no KVM",
     },
     Need {
         package: "skopeo",

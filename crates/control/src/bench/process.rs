@@ -1,8 +1,8 @@
 //! Output becomes a report's numbers.
 
 use kiln_insight::{Results, read_all, result_texts};
-use kiln_model::v0::JobOutput;
-use kiln_model::{JobUuid, ProjectUuid, Status};
+use kiln_model::v0::{DateTime, JobConfig, JobOutput};
+use kiln_model::{JobUuid, Millis, ProjectUuid, Status};
 use kiln_store::sql::report::{self, Report, ReportMetric};
 use kiln_store::sql::{job, job_output};
 use kiln_store::{ObjectKey, Tx};
@@ -29,13 +29,13 @@ fn read(report: &Report, output: &[u8]) -> Result<Vec<ReportMetric>, String> {
     let settings: Option<kiln_model::v0::Settings> = serde_json::from_str(&report.settings)
         .map_err(|error| format!("the stored settings cannot be read: {error}"))?;
     let settings = RunSettings::check(settings.as_ref()).map_err(|denied| denied.to_string())?;
-    read_texts(&result_texts(&output.results), settings)
+    read_texts(settings, &result_texts(&output.results))
 }
 
-/// Reads result texts into metrics, or says which cannot be read and why.
+/// Reads result texts, each of which is an iteration of its own unless they are folded.
 pub(super) fn read_texts(
-    texts: &[&str],
     settings: RunSettings,
+    texts: &[&str],
 ) -> Result<Vec<ReportMetric>, String> {
     let sets = read_all(settings.adapter, texts, settings.parse)
         .map_err(|unreadable| format!("{unreadable}: {}", unreadable.source))?;
@@ -81,18 +81,39 @@ pub fn keep(
     }
     let report_id = found.ask.report.ok_or(Denied::NotFound("report"))?;
     job_output::moved(tx, id, epoch, object_key.as_str())?;
-    let start = found.life.started.unwrap_or(found.ask.created);
-    report::set_times(tx, report_id, start, found.life.ended.unwrap_or(start))?;
+    let (start, end) = times(&found);
+    report::set_times(tx, report_id, start, end)?;
     match &parsed.metrics {
         Ok(metrics) => {
-            let found = report::find(tx, report_id)?.ok_or(Denied::NotFound("report"))?;
-            record(tx, &found, metrics)?;
-            report::set_status(tx, report_id, "ready", None)?;
+            let report = report::find(tx, report_id)?.ok_or(Denied::NotFound("report"))?;
+            publish(tx, &report, metrics)?;
             jobs::process(tx, id, epoch, "server")?;
         }
         Err(reason) => report::set_status(tx, report_id, "invalid", Some(reason))?,
     }
     Ok(())
+}
+
+/// Gives a report its numbers: it is ready.
+pub(super) fn publish(
+    tx: &mut dyn Tx,
+    report: &Report,
+    metrics: &[ReportMetric],
+) -> Result<(), Denied> {
+    record(tx, report, metrics)?;
+    report::set_status(tx, report.id, "ready", None)?;
+    Ok(())
+}
+
+/// When the report says that the job ran: as it did, or moved to the date that was asked for.
+fn times(job: &job::Job) -> (Millis, Millis) {
+    let start = job.life.started.unwrap_or(job.ask.created);
+    let end = job.life.ended.unwrap_or(start);
+    let config: Option<JobConfig> = serde_json::from_str(&job.ask.work).ok();
+    match config.and_then(|config| config.backdate) {
+        Some(DateTime(date)) => (date, Millis(date.0 + (end.0 - start.0))),
+        None => (start, end),
+    }
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use kiln_store::sql::dimension;
 use kiln_store::sql::report::{self, Report, ReportMetric};
 use kiln_store::sql::testbed::{self, Testbed};
 
-use super::process::read_texts;
-use super::{Ids, RunSettings, apply_thresholds, record, start_branch};
+use super::process::{publish, read_texts};
+use super::{Ids, RunSettings, apply_thresholds, start_branch};
 use crate::Denied;
 
 /// A checked request: its results are read before any transaction.
@@ -27,7 +27,7 @@ impl NewResults {
     pub fn read(report: ReportUuid, account: Option<i64>, new: NewReport) -> Result<Self, Denied> {
         let settings = RunSettings::check(new.settings.as_ref())?;
         let texts: Vec<&str> = new.results.iter().map(String::as_str).collect();
-        let metrics = read_texts(&texts, settings).map_err(Denied::Invalid)?;
+        let metrics = read_texts(settings, &texts).map_err(Denied::Invalid)?;
         if new.end_time < new.start_time {
             return Err(Denied::Invalid("a report ends after it starts".to_owned()));
         }
@@ -73,8 +73,7 @@ pub fn submit_report(
         created: tx.wall(),
     };
     row.id = report::insert(tx, &row, None)?;
-    record(tx, &row, &results.metrics)?;
-    report::set_status(tx, row.id, "ready", None)?;
+    publish(tx, &row, &results.metrics)?;
     "ready".clone_into(&mut row.status);
     Ok(row)
 }

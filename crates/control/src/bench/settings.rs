@@ -17,8 +17,10 @@ pub struct BenchSettings {
     pub grace: Duration,
     /// How long pulling and unpacking may take.
     pub set_up: Duration,
-    /// The timeout of a job that asks for none.
+    /// The timeout of a job that asks for none, where its plan does not say.
     pub default_timeout: Duration,
+    /// How long a job may wait for a runner; `None` is for ever.
+    pub pending_expiry: Option<Duration>,
     /// Where runners pull images from.
     pub registry_url: String,
 }
@@ -31,6 +33,7 @@ impl BenchSettings {
             grace: Duration::from_mins(1),
             set_up: Duration::from_mins(10),
             default_timeout: Duration::from_hours(1),
+            pending_expiry: None,
             registry_url,
         }
     }

@@ -1,20 +1,26 @@
-//! A run becomes a report and a job, in one transaction.
+//! A run becomes a report, and a job when a runner is to execute it, in one transaction.
 
 use std::time::Duration;
 
-use kiln_model::v0::{JobConfig, NewRun, NewRunJob};
+use kiln_model::v0::{JobConfig, NewRun, NewRunJob, Permission};
 use kiln_model::{
-    Digest, JobUuid, Kind, OrganizationUuid, Priority, ProjectUuid, ReportUuid, Retry, Slug,
-    TestbedUuid, Timeouts,
+    BranchName, BranchUuid, Digest, JobUuid, Kind, Millis, OrganizationUuid, ProjectUuid,
+    ReportUuid, ResourceName, Retry, Slug, TestbedUuid, Timeouts,
 };
 use kiln_store::Tx;
-use kiln_store::sql::branch::NewBranch;
+use kiln_store::sql::branch::{Branch, NewBranch};
 use kiln_store::sql::job::{Job, NewJob};
 use kiln_store::sql::project::Project;
 use kiln_store::sql::report::{self, Report};
-use kiln_store::sql::{branch, project, spec, testbed};
+use kiln_store::sql::spec::{self, Spec};
+use kiln_store::sql::testbed::Testbed;
+use kiln_store::sql::{branch, dimension, project, testbed};
 
-use super::{BenchSettings, Ids, RunSettings, apply_thresholds, start_branch};
+use super::image::{ImageReference, ImageVersion};
+use super::tier::Tier;
+use super::work::Work;
+use super::{BenchSettings, Ids, RunSettings, apply_thresholds, process, start_branch};
+use crate::access::{self, Caller};
 use crate::projects::{self, OnTheFly};
 use crate::{Denied, jobs};
 
@@ -22,9 +28,9 @@ use crate::{Denied, jobs};
 #[derive(Clone, Debug)]
 pub struct Submission {
     pub run: NewRun,
+    pub work: Work,
     pub settings: RunSettings,
-    pub account: Option<i64>,
-    pub actor: String,
+    pub caller: Caller,
     pub source_address: Option<String>,
     pub report: ReportUuid,
     pub job: JobUuid,
@@ -34,27 +40,32 @@ pub struct Submission {
     pub testbed: TestbedUuid,
 }
 
+impl Submission {
+    fn account(&self) -> Option<i64> {
+        self.caller.account().map(|account| account.id)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum Submitted {
     New {
         report: Report,
-        job: Box<Job>,
+        /// Absent when the results came with the run.
+        job: Option<Box<Job>>,
     },
     /// The idempotency key was used before: this is what it made.
-    Before {
-        report: Report,
-    },
+    Before { report: Report },
 }
 
-/// How an image reference becomes a digest inside a project; the registry's business.
-pub type ResolveImage =
-    fn(tx: &mut dyn Tx, project: &Project, reference: &str) -> Result<Digest, Denied>;
+/// How a tag becomes a digest inside a project; the registry's business.
+pub type ResolveImage = fn(
+    tx: &mut dyn Tx,
+    project: &Project,
+    image: &ImageReference<'_>,
+    tag: &str,
+) -> Result<Digest, Denied>;
 
-const MAX_ARGUMENTS: usize = 64;
-const MAX_ENVIRONMENT: usize = 255;
-const MAX_FILES: usize = 255;
-
-/// Submits a run that a runner is to execute.
+/// Submits a run: a report, and a job if a runner is to produce its results.
 pub fn submit_run(
     tx: &mut dyn Tx,
     submission: &Submission,
@@ -62,33 +73,102 @@ pub fn submit_run(
     resolve: ResolveImage,
 ) -> Result<Submitted, Denied> {
     let run = &submission.run;
-    let ask = run.job.as_ref().ok_or_else(|| {
-        Denied::Invalid("a run needs a `job` with an image, or `results`".to_owned())
-    })?;
-    check(run, ask)?;
-    let project = find_or_create_project(tx, submission, ask)?;
-    if let Some(key) = &run.idempotency_key
-        && let Some(report) = report::find_idempotent(tx, project.id, key)?
-    {
-        return Ok(Submitted::Before { report });
-    }
-    let spec = match &ask.spec {
-        Some(reference) => spec::find_by_ref(tx, reference)?
-            .filter(|spec| spec.archived.is_none())
-            .ok_or(Denied::NotFound("spec"))?,
-        None => spec::fallback(tx)?.ok_or_else(|| {
-            Denied::Invalid(
-                "no spec was given and the server has no fallback spec: name one in `job.spec`"
-                    .to_owned(),
-            )
-        })?,
+    let image = match &submission.work {
+        Work::Job(job) => {
+            let image = ImageReference::parse(&job.image)?;
+            image.check_host(&settings.registry_url)?;
+            Some(image)
+        }
+        Work::Results { .. } => None,
     };
-    let digest = resolve(tx, &project, &ask.image)?;
-    let wall = tx.wall();
-    let branch_name = run
-        .branch
+    let project = find_or_create_project(tx, submission, image.as_ref())?;
+    if let Some(key) = &run.idempotency_key {
+        tx.serialize_on(&format!("run:{}:{key}", project.id))?;
+        if let Some(report) = report::find_idempotent(tx, project.id, key)? {
+            return Ok(Submitted::Before { report });
+        }
+    }
+    match &submission.work {
+        Work::Job(ask) => {
+            let spec = choose_spec(tx, &project, run, ask)?;
+            let image = image.ok_or(Denied::NotFound("image"))?;
+            let digest = match &image.version {
+                ImageVersion::Digest(digest) => digest.clone(),
+                ImageVersion::Tag(tag) => resolve(tx, &project, &image, tag)?,
+            };
+            let wall = tx.wall();
+            let report = insert_report(tx, submission, &project, Some(&spec), (wall, wall))?;
+            let job = submit_job(
+                tx,
+                submission,
+                settings,
+                &Order {
+                    project: &project,
+                    spec: &spec,
+                    report: report.id,
+                    ask,
+                    digest,
+                },
+            )?;
+            Ok(Submitted::New {
+                report,
+                job: Some(Box::new(job)),
+            })
+        }
+        Work::Results {
+            start,
+            end,
+            metrics,
+        } => {
+            let mut report = insert_report(tx, submission, &project, None, (*start, *end))?;
+            process::publish(tx, &report, metrics)?;
+            "ready".clone_into(&mut report.status);
+            Ok(Submitted::New { report, job: None })
+        }
+    }
+}
+
+/// The spec of the job, of the testbed that was named, or of the server; in this order.
+fn choose_spec(
+    tx: &mut dyn Tx,
+    project: &Project,
+    run: &NewRun,
+    ask: &NewRunJob,
+) -> Result<Spec, Denied> {
+    if let Some(reference) = &ask.spec {
+        return spec::find_by_ref(tx, reference)?
+            .filter(|spec| spec.archived.is_none())
+            .ok_or(Denied::NotFound("spec"));
+    }
+    if let Some(name) = &run.testbed
+        && let Some(testbed) = dimension::find_by_name::<Testbed, _>(tx, project.id, name.as_str())?
+        && let Some(id) = testbed.spec
+        && let Some(spec) = spec::find(tx, id)?.filter(|spec| spec.archived.is_none())
+    {
+        return Ok(spec);
+    }
+    spec::fallback(tx)?.ok_or_else(|| {
+        Denied::Invalid(
+            "no spec was given and the server has no fallback spec: name one in `job.spec`"
+                .to_owned(),
+        )
+    })
+}
+
+/// The report with its branch and testbed, which are created when they are new.
+fn insert_report(
+    tx: &mut dyn Tx,
+    submission: &Submission,
+    project: &Project,
+    spec: Option<&Spec>,
+    (start, end): (Millis, Millis),
+) -> Result<Report, Denied> {
+    let run = &submission.run;
+    let branch_name = choose_branch(tx, project, run)?;
+    let hash = run
+        .hash
         .clone()
-        .unwrap_or_else(|| "main".parse().expect("a valid branch"));
+        .or_else(|| context(run, "branch/hash")?.parse().ok());
     let ids = Ids::new(submission.job);
     if let Some(start) = &run.start_point {
         start_branch(tx, project.id, &branch_name, start, &ids)?;
@@ -97,15 +177,15 @@ pub fn submit_run(
         tx,
         project.id,
         &branch_name,
-        run.hash.as_ref(),
+        hash.as_ref(),
         submission.branch,
     )?;
-    let testbed_name = run.testbed.as_ref().unwrap_or(&spec.name);
+    let testbed_name = choose_testbed(tx, project, run, spec)?;
     let testbed = testbed::ensure(
         tx,
         project.id,
-        testbed_name,
-        Some(spec.id),
+        &testbed_name,
+        spec.map(|spec| spec.id),
         submission.testbed,
     )?;
     if let Some(thresholds) = &run.thresholds {
@@ -115,142 +195,182 @@ pub fn submit_run(
         id: 0,
         uuid: submission.report,
         project: project.id,
-        account: submission.account,
+        account: submission.account(),
         branch: branch.id,
         version: branch.version,
-        git_hash: run.hash.clone(),
+        git_hash: hash,
         testbed: testbed.id,
         adapter: submission.settings.adapter.to_string(),
         settings: serde_json::to_string(&run.settings).expect("settings are plain data"),
         status: "pending".to_owned(),
         error: None,
-        start_time: wall,
-        end_time: wall,
-        created: wall,
+        start_time: start,
+        end_time: end,
+        created: tx.wall(),
     };
     report.id = report::insert(tx, &report, run.idempotency_key.as_deref())?;
-    let timeout = ask.timeout.map_or(settings.default_timeout, |secs| {
-        Duration::from_secs(u64::from(secs))
-    });
-    let config = config(&project, ask, run, settings, digest, timeout);
+    Ok(report)
+}
+
+/// A branch by UUID, slug or name; a name nobody has is created.
+fn choose_branch(tx: &mut dyn Tx, project: &Project, run: &NewRun) -> Result<BranchName, Denied> {
+    let Some(asked) = &run.branch else {
+        let from_context = context(run, "branch/ref/name").and_then(|name| name.parse().ok());
+        return Ok(from_context.unwrap_or_else(|| "main".parse().expect("a valid branch")));
+    };
+    match dimension::find_by_name::<Branch, _>(tx, project.id, asked.as_str())? {
+        Some(found) => Ok(found.name),
+        None if asked.as_str().parse::<BranchUuid>().is_ok() => Err(Denied::NotFound("branch")),
+        None => Ok(asked.clone()),
+    }
+}
+
+/// The same for testbeds. One that is not named is named after the spec, or after where the run comes from.
+fn choose_testbed(
+    tx: &mut dyn Tx,
+    project: &Project,
+    run: &NewRun,
+    spec: Option<&Spec>,
+) -> Result<ResourceName, Denied> {
+    let Some(asked) = &run.testbed else {
+        if let Some(spec) = spec {
+            return Ok(spec.name.clone());
+        }
+        let from_context = context(run, "testbed/os").and_then(|name| name.parse().ok());
+        return Ok(from_context.unwrap_or_else(|| "localhost".parse().expect("a valid name")));
+    };
+    match dimension::find_by_name::<Testbed, _>(tx, project.id, asked.as_str())? {
+        Some(found) => Ok(found.name),
+        None if asked.as_str().parse::<TestbedUuid>().is_ok() => Err(Denied::NotFound("testbed")),
+        None => Ok(asked.clone()),
+    }
+}
+
+/// What a job is made of.
+struct Order<'a> {
+    project: &'a Project,
+    spec: &'a Spec,
+    report: i64,
+    ask: &'a NewRunJob,
+    digest: Digest,
+}
+
+fn submit_job(
+    tx: &mut dyn Tx,
+    submission: &Submission,
+    settings: &BenchSettings,
+    order: &Order<'_>,
+) -> Result<Job, Denied> {
+    let tier = Tier::Enterprise;
+    let asked = order.ask.timeout.map(u64::from).map(Duration::from_secs);
+    let timeout = tier.timeout(asked, settings.default_timeout);
+    let config = config(order, &submission.run, settings, timeout);
+    let organization = order.project.organization_id;
     let ask = NewJob {
         public_id: Some(submission.job.to_string()),
         kind: Kind::Bench,
-        lane: spec.lane,
-        organization: Some(project.organization_id),
-        project: Some(project.id),
-        report: Some(report.id),
-        spec: Some(spec.id),
+        lane: order.spec.lane,
+        organization: Some(organization),
+        project: Some(order.project.id),
+        report: Some(order.report),
+        spec: Some(order.spec.id),
         queue: None,
         source_address: submission.source_address.clone(),
-        limit_key: None,
-        priority: Priority::ENTERPRISE,
+        limit_key: tier.limit_key(organization, submission.source_address.as_deref()),
+        priority: tier.priority(),
         work: serde_json::to_string(&config).expect("a config is plain data"),
         timeouts: Timeouts {
             run: timeout,
             grace: settings.grace,
             lease: settings.heartbeat_timeout,
             set_up: settings.set_up,
-            pending: None,
+            pending: settings.pending_expiry,
         },
         retry: Retry::Never,
         retry_of: None,
         root: None,
-        created: wall,
+        created: tx.wall(),
     };
-    let job = jobs::submit(tx, ask, &submission.actor)?;
-    Ok(Submitted::New {
-        report,
-        job: Box::new(job),
-    })
+    jobs::submit(tx, ask, &submission.caller.actor())
 }
 
-fn check(run: &NewRun, ask: &NewRunJob) -> Result<(), Denied> {
-    let invalid = |text: &str| Err(Denied::Invalid(text.to_owned()));
-    if !run.results.is_empty() {
-        return invalid("a run has either `results` or a `job`, not both");
-    }
-    let too_many = |list: Option<usize>, limit| list.is_some_and(|len| len > limit);
-    if too_many(ask.entrypoint.as_ref().map(Vec::len), MAX_ARGUMENTS)
-        || too_many(ask.cmd.as_ref().map(Vec::len), MAX_ARGUMENTS)
-    {
-        return invalid("`entrypoint` and `cmd` have at most 64 parts");
-    }
-    if too_many(
-        ask.env.as_ref().map(std::collections::BTreeMap::len),
-        MAX_ENVIRONMENT,
-    ) {
-        return invalid("`env` has at most 255 entries");
-    }
-    if too_many(ask.file_paths.as_ref().map(Vec::len), MAX_FILES) {
-        return invalid("`file_paths` has at most 255 entries");
-    }
-    if ask.timeout == Some(0) {
-        return invalid("`timeout` is at least 1 second");
-    }
-    Ok(())
+/// What the client found out about where the run comes from.
+fn context<'a>(run: &'a NewRun, key: &str) -> Option<&'a str> {
+    let context = run.context.as_ref()?;
+    context
+        .get(&format!("bencher.dev/v0/{key}"))
+        .map(String::as_str)
 }
 
-/// The project that the run or the image names; a slug nobody has is created.
+/// The project that the run, its image or its context names; a slug nobody has is created.
 fn find_or_create_project(
     tx: &mut dyn Tx,
     submission: &Submission,
-    ask: &NewRunJob,
+    image: Option<&ImageReference<'_>>,
 ) -> Result<Project, Denied> {
-    let named = submission
-        .run
+    let run = &submission.run;
+    let from_context = project_of_context(run);
+    let named = run
         .project
         .as_deref()
-        .or_else(|| project_of_image(&ask.image));
+        .or_else(|| image.and_then(ImageReference::project))
+        .or_else(|| from_context.as_ref().map(Slug::as_str));
     let Some(reference) = named else {
         return Err(Denied::Invalid(
             "the run names no project, and neither does its image: set `project`".to_owned(),
         ));
     };
-    if let Some(found) = project::find_by_ref(tx, reference)? {
-        return Ok(found);
+    if project::find_by_ref(tx, reference)?.is_none() {
+        // The same slug may come twice at the same time: the second is for the project that the first made.
+        projects::serialize_creation(tx)?;
+    }
+    if project::find_by_ref(tx, reference)?.is_some() {
+        return access::project(tx, &submission.caller, reference, Permission::Create);
     }
     let slug: Slug = reference.parse().map_err(|_| Denied::NotFound("project"))?;
     if reference.parse::<ProjectUuid>().is_ok() {
+        return Err(Denied::NotFound("project"));
+    }
+    if matches!(submission.caller, Caller::ProjectKey(_)) {
         return Err(Denied::NotFound("project"));
     }
     let ids = OnTheFly {
         project: submission.project,
         organization: submission.organization,
     };
-    projects::create_on_the_fly(tx, &slug, ids, submission.account)
+    projects::create_on_the_fly(tx, &slug, ids, submission.account())
 }
 
-fn project_of_image(image: &str) -> Option<&str> {
-    let name = image.split(['@', ':']).next()?;
-    (!name.is_empty() && !name.contains('/')).then_some(name)
+/// Repositories of the same name are told apart by the hash of their first commit.
+fn project_of_context(run: &NewRun) -> Option<Slug> {
+    let name = context(run, "repo/name")?;
+    let hash = context(run, "repo/hash").map_or("", |hash| hash.get(..7).unwrap_or(hash));
+    Slug::suggest(&format!("{name} {hash}"))
 }
 
 fn config(
-    project: &Project,
-    ask: &NewRunJob,
+    order: &Order<'_>,
     run: &NewRun,
     settings: &BenchSettings,
-    digest: Digest,
     timeout: Duration,
 ) -> JobConfig {
-    let chosen = run.settings.as_ref();
+    let (ask, chosen) = (order.ask, run.settings.as_ref());
     JobConfig {
         registry: settings.registry_url.clone(),
-        project: project.uuid,
-        digest,
+        project: order.project.uuid,
+        digest: order.digest.clone(),
         image: Some(ask.image.clone()),
         entrypoint: ask.entrypoint.clone(),
         cmd: ask.cmd.clone(),
         env: ask.env.clone(),
         timeout: u32::try_from(timeout.as_secs()).unwrap_or(u32::MAX),
         file_paths: ask.file_paths.clone(),
-        build_time: None,
-        file_size: None,
+        build_time: ask.build_time,
+        file_size: ask.file_size,
         average: chosen.and_then(|settings| settings.average.clone()),
         iter: ask.iter,
         fold: chosen.and_then(|settings| settings.fold.clone()),
         allow_failure: ask.allow_failure,
-        backdate: None,
+        backdate: ask.backdate,
     }
 }

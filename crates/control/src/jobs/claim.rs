@@ -5,7 +5,7 @@ use kiln_store::sql::job::{self, Job};
 use kiln_store::sql::lane;
 use kiln_store::{DatabaseErrorKind, Error, Tx};
 
-use super::advance::{Cause, advance, advance_with};
+use super::advance::{Cause, advance_with};
 use crate::Denied;
 
 /// Who claims, and what the lease is to be called on doors that name leases.
@@ -55,21 +55,6 @@ pub fn claim(tx: &mut dyn Tx, claim: &Claim<'_>) -> Result<Option<Job>, Denied> 
         })) => Err(Denied::Raced),
         Err(denied) => Err(denied),
     }
-}
-
-/// A runner that says it is idle has forgotten what it holds: that is failed as lost, and a real result may still
-/// override it.
-pub fn forget(tx: &mut dyn Tx, runner: i64, actor: &str) -> Result<Vec<Job>, Denied> {
-    let mut forgotten = job::held_by(tx, runner)?;
-    for job in &mut forgotten {
-        let cause = Cause {
-            trigger: Trigger::Forgotten,
-            actor,
-            message: Some("the runner asked for new work while it held this job"),
-        };
-        advance(tx, job, &cause)?;
-    }
-    Ok(forgotten)
 }
 
 #[cfg(not(feature = "sabotage"))]

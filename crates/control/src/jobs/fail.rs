@@ -5,7 +5,7 @@ use kiln_store::Tx;
 
 use super::Holder;
 use super::advance::Cause;
-use super::complete::{Delivered, Output, end_failed};
+use super::complete::{Delivered, Output, end_failed, keep_evidence};
 use crate::Denied;
 
 /// A failure the runner reports: final for a bench job, a matter of policy for the others.
@@ -29,11 +29,19 @@ pub fn fail(
             end_failed(tx, &mut job, output, &cause)?;
             Ok(Delivered::Accepted)
         }
-        Status::Failed => Ok(Delivered::Duplicate),
-        status @ (Status::Completed
-        | Status::Processed
-        | Status::Canceled
-        | Status::Abandoned
-        | Status::Pending) => Ok(Delivered::Dropped(status)),
+        // What it wrote until it was stopped or given up is kept: it is evidence, and changes nothing else.
+        status @ (Status::Failed | Status::Canceled) => {
+            if let Some(output) = output {
+                keep_evidence(tx, &job, output)?;
+            }
+            Ok(if status == Status::Failed {
+                Delivered::Duplicate
+            } else {
+                Delivered::Dropped(status)
+            })
+        }
+        status @ (Status::Completed | Status::Processed | Status::Abandoned | Status::Pending) => {
+            Ok(Delivered::Dropped(status))
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::Denied;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Directive {
     Continue,
-    /// The job was canceled or timed out: stop it.
+    /// The job has ended without this runner, or was given up: stop it.
     Stop,
 }
 
@@ -36,9 +36,11 @@ pub fn start(tx: &mut dyn Tx, id: i64, holder: Holder, actor: &str) -> Result<Di
             heartbeat::record(tx, id, job.life.epoch, now)?;
             Ok(Directive::Continue)
         }
-        Status::Canceled | Status::Abandoned => Ok(Directive::Stop),
-        status @ (Status::Pending | Status::Completed | Status::Processed | Status::Failed) => {
-            Err(Denied::Ended(status))
-        }
+        Status::Completed
+        | Status::Processed
+        | Status::Failed
+        | Status::Canceled
+        | Status::Abandoned => Ok(Directive::Stop),
+        Status::Pending => Err(Denied::NotHolder),
     }
 }

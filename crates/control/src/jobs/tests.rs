@@ -5,8 +5,8 @@ use std::time::Duration;
 use kiln_model::{Kind, Priority, Status, Trigger};
 
 use super::{
-    Canceled, Delivered, Directive, Holder, Output, cancel, complete, fail, forget, process,
-    refuse_hand_off,
+    Assigned, Canceled, Claim, Delivered, Directive, Holder, Output, cancel, complete, fail,
+    process, ready, refuse_hand_off,
 };
 use crate::Denied;
 use crate::testing::{GRACE, LEASE, RUN, SET_UP, World};
@@ -45,6 +45,17 @@ impl World {
 
     fn fail(&self, id: i64, holder: Holder) -> Result<Delivered, Denied> {
         self.try_write(move |tx| fail(tx, id, holder, None, "broken", "test"))
+    }
+
+    fn ready(&self, runner: i64) -> Option<Assigned> {
+        self.write(move |tx| {
+            let claim = Claim {
+                runner,
+                actor: "test",
+                lease_id: None,
+            };
+            ready(tx, &claim)
+        })
     }
 
     fn cancel(&self, id: i64) -> Result<Canceled, Denied> {
@@ -187,11 +198,38 @@ fn a_runner_that_only_heartbeats_meets_the_set_up_deadline() {
 }
 
 #[test]
-fn a_ready_runner_has_forgotten_what_it_held() {
+fn a_ready_runner_has_forgotten_what_it_ran() {
     let (world, id, holder) = running(Kind::Bench);
-    world.write(move |tx| Ok(forget(tx, holder.runner, "test")?.len()));
+    assert_eq!(world.ready(holder.runner), None);
     assert_eq!(world.status(id), Status::Failed);
+    assert_eq!(world.start(id, holder), Directive::Stop);
     assert_eq!(world.complete(id, holder).unwrap(), Delivered::Accepted);
+}
+
+#[test]
+fn a_ready_runner_is_given_again_what_it_never_began() {
+    let (world, id, holder) = claimed(Kind::Bench);
+    let other = world.submit(world.ask(Kind::Bench));
+    world.pass(LEASE / 2);
+    let Some(Assigned::Again(job)) = world.ready(holder.runner) else {
+        panic!("the job is given again");
+    };
+    assert_eq!((job.id, Some(job.life.epoch)), (id, holder.epoch));
+    assert_eq!(world.status(other), Status::Pending);
+    // The lease counts from the second time.
+    world.pass(LEASE / 2 + LEASE / 4);
+    assert_eq!(world.start(id, holder), Directive::Continue);
+}
+
+#[test]
+fn a_runner_that_only_says_ready_meets_the_set_up_deadline() {
+    let (world, id, holder) = claimed(Kind::Bench);
+    for _ in 0..20 {
+        world.ready(holder.runner);
+        world.pass(LEASE / 2);
+    }
+    assert_eq!(world.job(id).life.cause, Some(Trigger::SetUpDeadline));
+    assert_eq!(world.start(id, holder), Directive::Stop);
 }
 
 #[test]
@@ -212,6 +250,22 @@ fn cancel_wins_or_loses_once() {
         world.cancel(id),
         Err(Denied::Ended(Status::Completed))
     ));
+}
+
+#[test]
+fn what_a_canceled_job_wrote_is_kept() {
+    let (world, id, holder) = running(Kind::Bench);
+    world.cancel(id).unwrap();
+    let stored = |world: &World| {
+        let epoch = holder.epoch.unwrap();
+        world.write(move |tx| Ok(kiln_store::sql::job_output::find(tx, id, epoch)?))
+    };
+    assert_eq!(stored(&world), None);
+    let dropped =
+        world.write(move |tx| fail(tx, id, holder, Some(&output("half")), "stopped", "test"));
+    assert_eq!(dropped, Delivered::Dropped(Status::Canceled));
+    assert_eq!(stored(&world).unwrap().digest, *output("half").digest());
+    assert_eq!(world.status(id), Status::Canceled);
 }
 
 #[test]

@@ -179,6 +179,7 @@ fn status(denied: Denied) -> Status {
         Denied::Kernel(status) => status,
         Denied::NotFound(_)
         | Denied::NotHolder
+        | Denied::Revoked
         | Denied::Illegal { .. }
         | Denied::Ended(_)
         | Denied::QueueClosed

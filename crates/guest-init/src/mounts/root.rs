@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use kiln_guest_init::protocol::{Seal, Stage};
+use kiln_guest_init::protocol::{Scratch, Seal, Stage};
 use rustix::fs::CWD;
 use rustix::mount::{
     MountAttrFlags, MountPropagationFlags, MoveMountFlags, UnmountFlags, mount_change, move_mount,
@@ -52,16 +52,7 @@ pub(crate) fn enter_new_root(seal: &Seal, shifted: Vec<OwnedFd>) -> Result<(), F
 }
 
 fn overlay(seal: &Seal, layers: &[OwnedFd]) -> Result<OwnedFd, Fault> {
-    let scratch = new_mount(
-        Stage::Scratch,
-        "tmpfs",
-        &[
-            ("size", &seal.disk_bytes.to_string()),
-            ("nr_inodes", &seal.disk_inodes.to_string()),
-            ("mode", "0700"),
-        ],
-        MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV,
-    )?;
+    let scratch = scratch(seal)?;
     move_mount(
         &scratch,
         "",
@@ -100,4 +91,21 @@ fn overlay(seal: &Seal, layers: &[OwnedFd]) -> Result<OwnedFd, Fault> {
     )?;
     attach(Stage::Overlay, &root, target.as_fd(), "the root")?;
     Ok(root)
+}
+
+/// The file system that takes what the command writes, mounted nowhere yet.
+fn scratch(seal: &Seal) -> Result<OwnedFd, Fault> {
+    match &seal.scratch {
+        Scratch::Memory => new_mount(
+            Stage::Scratch,
+            "tmpfs",
+            &[
+                ("size", &seal.disk_bytes.to_string()),
+                ("nr_inodes", &seal.disk_inodes.to_string()),
+                ("mode", "0700"),
+            ],
+            MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV,
+        ),
+        Scratch::Disk { mounted_at } => open_layer(mounted_at),
+    }
 }

@@ -2,7 +2,9 @@
 //!
 //! ```text
 //! host                                  guest
-//!   Seal ────────────────────────────▶   (namespace back end only)
+//!   ◀────────────────────────────── Up   a microVM has booted and waits for its orders
+//!   Machine ─────────────────────────▶   to a microVM only
+//!   Seal ────────────────────────────▶
 //!   Start ───────────────────────────▶
 //!   ◀──────────────────────────── Born   the process id of PID 1, for the host to watch
 //!   ◀─────────────────────────── Ready   the chamber is sealed, with its layers
@@ -18,12 +20,14 @@
 
 mod codec;
 mod frame;
+pub mod machine;
 mod stage;
 mod to_guest;
 mod to_host;
 
 pub use codec::Malformed;
 pub use frame::{Frame, FrameBuffer, HEADER_BYTES, MAX_BODY_BYTES, VERSION, read_frame};
+pub use machine::{Machine, Scratch};
 pub use stage::Stage;
 pub use to_guest::{FileRequest, IdMap, Kill, ResourceLimit, Seal, Start, ToGuest};
 pub use to_host::{FileOutcome, Layer, MAX_CHUNK_BYTES, Status, Stream, ToHost, Usage};

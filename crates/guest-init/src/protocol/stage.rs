@@ -27,6 +27,9 @@ pub enum Stage {
     Exec,
     Supervise,
     Collect,
+    Boot,
+    Disks,
+    Groups,
 }
 
 wire_tags!(Stage {
@@ -50,6 +53,9 @@ wire_tags!(Stage {
     Exec = 17,
     Supervise = 18,
     Collect = 19,
+    Boot = 20,
+    Disks = 21,
+    Groups = 22,
 });
 
 impl fmt::Display for Stage {
@@ -75,6 +81,9 @@ impl fmt::Display for Stage {
             Self::Exec => "exec",
             Self::Supervise => "supervision",
             Self::Collect => "file collection",
+            Self::Boot => "boot of the machine",
+            Self::Disks => "disks of the machine",
+            Self::Groups => "control groups",
         })
     }
 }

@@ -31,9 +31,14 @@ fn seal(ids: IdMap) -> Seal {
         hostname: "kiln".into(),
         layers: vec!["/a".into(), "/b".into()],
         ids,
+        scratch: Scratch::Memory,
         disk_bytes: 1,
         disk_inodes: 2,
         shared_memory_bytes: 3,
+        resolver: "nameserver 192.0.2.1\n".into(),
+        cores: vec![1, 2],
+        groups: vec!["/sys/fs/cgroup/pids/x/tasks".into()],
+        unified_group: "/sys/fs/cgroup/x".into(),
     }
 }
 
@@ -58,6 +63,18 @@ fn every_message_to_the_guest_survives_the_wire() {
         ToGuest::Start(start()),
         ToGuest::Kill(Kill::Ask),
         ToGuest::Kill(Kill::Force),
+        ToGuest::Seal(Seal {
+            scratch: Scratch::Disk {
+                mounted_at: machine::SCRATCH.into(),
+            },
+            ..seal(IdMap::Identity { count: 1 })
+        }),
+        ToGuest::Machine(Machine {
+            wall_millis: 7,
+            entropy: vec![1, 2, 3],
+            memory_bytes: 1 << 30,
+            processes: 9,
+        }),
     ] {
         assert_eq!(
             ToGuest::from_frame(&one_frame(&message.to_frame())),
@@ -74,6 +91,9 @@ fn every_message_to_the_host_survives_the_wire() {
     ];
     for message in [
         ToHost::Born { pid: 77 },
+        ToHost::Up {
+            kernel: "6.1".into(),
+        },
         ToHost::Ready {
             layers: layers.clone(),
         },

@@ -2,36 +2,52 @@
 
 use super::codec::{Input, Malformed, Wire, wire_struct, wire_tags};
 use super::frame::{Frame, write_frame};
+use super::machine::{Machine, Scratch};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToGuest {
     Seal(Seal),
     Start(Start),
     Kill(Kill),
+    Machine(Machine),
 }
 
-/// How to build a namespace chamber. A microVM is sealed by its machine and needs none of this.
+/// How to build the chamber: on the host, or inside a microVM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seal {
     pub hostname: String,
-    /// Directories of the read-only base, topmost first, as host paths. None means an empty base.
+    /// Directories of the read-only base, topmost first, as paths on the host or the machine. None means an empty base.
     pub layers: Vec<String>,
     pub ids: IdMap,
+    pub scratch: Scratch,
     /// Bytes the command may write to its root file system.
     pub disk_bytes: u64,
     /// Files the command may create there.
     pub disk_inodes: u64,
     /// Bytes of `/dev/shm`.
     pub shared_memory_bytes: u64,
+    /// What `/etc/resolv.conf` is to say; empty means that there is no network but a loopback device.
+    pub resolver: String,
+    /// The cores to stay on; any if empty.
+    pub cores: Vec<u32>,
+    /// The v1 control groups to join, as the paths of their `tasks` files.
+    pub groups: Vec<String>,
+    /// The v2 control group to be born in, as its directory; empty means none.
+    pub unified_group: String,
 }
 
 wire_struct!(Seal {
     hostname,
     layers,
     ids,
+    scratch,
     disk_bytes,
     disk_inodes,
-    shared_memory_bytes
+    shared_memory_bytes,
+    resolver,
+    cores,
+    groups,
+    unified_group
 });
 
 /// How user and group ids inside a chamber correspond to the host's.
@@ -146,6 +162,10 @@ impl ToGuest {
                 kill.encode(&mut body);
                 2
             }
+            Self::Machine(machine) => {
+                machine.encode(&mut body);
+                3
+            }
         };
         write_frame(kind, &body)
     }
@@ -156,6 +176,7 @@ impl ToGuest {
             0 => Self::Seal(Seal::decode(&mut input)?),
             1 => Self::Start(Start::decode(&mut input)?),
             2 => Self::Kill(Kill::decode(&mut input)?),
+            3 => Self::Machine(Machine::decode(&mut input)?),
             other => return Err(Malformed::Tag(other)),
         };
         input.end()?;

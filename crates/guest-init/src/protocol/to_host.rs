@@ -45,6 +45,10 @@ pub enum ToHost {
         outcome: FileOutcome,
     },
     Finished,
+    /// A microVM has booted and waits for its orders.
+    Up {
+        kernel: String,
+    },
     Failed {
         stage: Stage,
         errno: i32,
@@ -129,6 +133,11 @@ pub struct Usage {
     pub major_faults: u64,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
+    /// Whether the root file system had no room left, in bytes or in files, when the command had ended.
+    pub disk_full: bool,
+    /// Processes the kernel has killed for want of memory. It counts for all of the kernel: the chamber's in a microVM,
+    /// everybody's on a host.
+    pub oom_kills: u64,
 }
 
 wire_struct!(Usage {
@@ -140,6 +149,8 @@ wire_struct!(Usage {
     major_faults,
     voluntary_switches,
     involuntary_switches,
+    disk_full,
+    oom_kills,
 });
 
 /// What became of one requested file.
@@ -229,6 +240,10 @@ impl ToHost {
                 7
             }
             Self::Finished => 8,
+            Self::Up { kernel } => {
+                kernel.encode(out);
+                10
+            }
             Self::Failed {
                 stage,
                 errno,
@@ -277,6 +292,9 @@ impl ToHost {
                 outcome: Wire::decode(from)?,
             },
             8 => Self::Finished,
+            10 => Self::Up {
+                kernel: Wire::decode(from)?,
+            },
             9 => Self::Failed {
                 stage: Wire::decode(from)?,
                 errno: Wire::decode(from)?,

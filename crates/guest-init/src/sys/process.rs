@@ -2,6 +2,7 @@
 
 use std::io;
 use std::mem;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use kiln_guest_init::protocol::Usage;
 use rustix::process::Pid;
@@ -15,25 +16,38 @@ pub(crate) enum Fork {
     Child,
 }
 
-/// Forks this single-threaded process into new namespaces of every kind. The child's parent is our own parent, so that
-/// the host watches PID 1 and not us.
-pub(crate) fn clone_into_new_namespaces() -> io::Result<Fork> {
+/// Forks this single-threaded process into new namespaces, and into a v2 control group if one is given. The child's
+/// parent is our own parent, so that the host watches PID 1 and not us.
+///
+/// A control group namespace is not among them: it would begin at our own group, not at the child's.
+pub(crate) fn clone_into_new_namespaces(group: Option<BorrowedFd<'_>>) -> io::Result<Fork> {
     const FLAGS: libc::c_int = libc::CLONE_PARENT
         | libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
         | libc::CLONE_NEWPID
         | libc::CLONE_NEWNET
         | libc::CLONE_NEWIPC
-        | libc::CLONE_NEWUTS
-        | libc::CLONE_NEWCGROUP;
+        | libc::CLONE_NEWUTS;
+    /// `CLONE_INTO_CGROUP`, which does not fit into the type of the C library's constants.
+    const INTO_GROUP: u64 = 1 << 33;
     // SAFETY: `clone_args` is plain integers, for which zero is a valid value.
     let mut args: libc::clone_args = unsafe { mem::zeroed() };
     args.flags = FLAGS.unsigned_abs().into();
+    if let Some(group) = group {
+        args.flags |= INTO_GROUP;
+        args.cgroup = u64::try_from(group.as_raw_fd()).map_err(io::Error::other)?;
+    }
     // SAFETY: without CLONE_VM and with no stack this is a plain fork: the child runs on a copy of our memory. We have
     // one thread, so no lock can be held by another one.
     let pid =
         check(unsafe { libc::syscall(libc::SYS_clone3, &raw const args, size_of_val(&args)) })?;
     Ok(fork_side(pid))
+}
+
+/// Gives this process a control group namespace of its own, whose root is the group it is in.
+pub(crate) fn leave_group_namespace() -> io::Result<()> {
+    // SAFETY: unshare takes flags and touches no memory of ours.
+    check(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }.into()).map(drop)
 }
 
 /// Forks this single-threaded process.
@@ -71,6 +85,8 @@ pub(crate) fn children_usage() -> Usage {
         major_faults: count(raw.ru_majflt),
         voluntary_switches: count(raw.ru_nvcsw),
         involuntary_switches: count(raw.ru_nivcsw),
+        disk_full: false,
+        oom_kills: 0,
     }
 }
 

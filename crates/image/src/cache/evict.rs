@@ -1,13 +1,14 @@
 //! Making room: the least recently used entries go, unless they are in use.
 
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::entry::Marker;
 use super::lock::{Lock, open_directory, try_lock};
 use super::staging::Staging;
-use super::{CacheError, IMAGES, failed};
+use super::{CacheError, DISK, IMAGES, failed};
 
 /// Removes entries until the rest takes at most `limit_bytes`, or all that are left are in use.
 pub(super) fn evict(cache: &Path, limit_bytes: u64) -> Result<(), CacheError> {
@@ -62,12 +63,17 @@ fn list(images: &Path) -> Result<Vec<Entry>, CacheError> {
     let mut entries = Vec::new();
     for entry in std::fs::read_dir(images).map_err(failed("list", images))? {
         let path = entry.map_err(failed("list", images))?.path();
-        let (bytes, last_used) = (Marker::read(&path)?.bytes, Marker::last_used(&path)?);
         entries.push(Entry {
+            bytes: Marker::read(&path)?.bytes + disk_bytes(&path),
+            last_used: Marker::last_used(&path)?,
             path,
-            bytes,
-            last_used,
         });
     }
     Ok(entries)
+}
+
+/// What the entry's disk takes besides; most of it may be holes.
+fn disk_bytes(entry: &Path) -> u64 {
+    const UNIT: u64 = 512;
+    std::fs::metadata(entry.join(DISK)).map_or(0, |metadata| metadata.blocks() * UNIT)
 }

@@ -221,3 +221,18 @@ fn what_another_process_is_making_is_swept_only_after_it_ended() {
     bench.open(ROOMY);
     assert!(!staging.exists());
 }
+
+#[test]
+fn a_disk_is_made_once_and_goes_with_its_image() {
+    let bench = Bench::new();
+    let cache = bench.open(ROOMY);
+    let guard = cache.rootfs(&bench.image("one")).unwrap();
+    let disk = cache.disk(&guard).unwrap();
+    let inode = |path: &Path| std::os::unix::fs::MetadataExt::ino(&fs::metadata(path).unwrap());
+    let made = inode(&disk);
+    assert_eq!(inode(&cache.disk(&guard).unwrap()), made);
+    drop(guard);
+    bench.open(0).rootfs(&bench.image("two")).unwrap();
+    assert!(!disk.exists());
+    assert_eq!(names(&bench.path()), ["images", "lock"]);
+}

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Json, Target};
+use super::Json;
+use super::directory::Access;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Image {
@@ -40,7 +41,7 @@ pub(crate) struct Build {
     #[arg(long, short, default_value = "latest")]
     pub(crate) tag: String,
     /// Program to run and its first arguments; repeat for each word
-    #[arg(long, value_name = "WORD")]
+    #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
     pub(crate) entrypoint: Vec<String>,
     /// Arguments that a run may replace; repeat for each word
     #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
@@ -63,7 +64,7 @@ pub(crate) struct Build {
 
 #[derive(Debug, Args)]
 pub(crate) struct Push {
-    /// Where to: PROJECT[/REPOSITORY][:TAG]
+    /// Where to: `PROJECT[/REPOSITORY][:TAG]`
     pub(crate) reference: String,
     /// What: a directory in the OCI layout, an archive of docker save or podman save, or docker:NAME or podman:NAME
     #[arg(long, value_name = "SOURCE", default_value = "kiln-image")]
@@ -72,18 +73,18 @@ pub(crate) struct Push {
     #[arg(long, value_name = "TAG")]
     pub(crate) from_tag: Option<String>,
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) access: Access,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Pull {
-    /// What: PROJECT[/REPOSITORY][:TAG][@DIGEST]
+    /// What: `PROJECT[/REPOSITORY][:TAG][@DIGEST]`
     pub(crate) reference: String,
     /// Directory to write the image to, in the OCI layout
     #[arg(long, short, value_name = "DIR", default_value = "kiln-image")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) access: Access,
 }
 
 #[derive(Debug, Args)]
@@ -92,38 +93,38 @@ pub(crate) struct Repository {
     #[arg(value_name = "REPOSITORY")]
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) access: Access,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Named {
-    /// PROJECT[/REPOSITORY][:TAG][@DIGEST]
+    /// `PROJECT[/REPOSITORY][:TAG][@DIGEST]`
     pub(crate) reference: String,
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) access: Access,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Tag {
-    /// PROJECT[/REPOSITORY][:TAG][@DIGEST]
+    /// `PROJECT[/REPOSITORY][:TAG][@DIGEST]`
     pub(crate) reference: String,
     /// The new tag
     #[arg(value_name = "TAG")]
     pub(crate) new: String,
     #[command(flatten)]
-    pub(crate) target: Target,
+    pub(crate) access: Access,
 }
 
 impl Image {
     /// Which server it is about, if it is about one.
-    pub(crate) const fn target(&self) -> Option<&Target> {
+    pub(crate) const fn access(&self) -> Option<&Access> {
         match self {
             Self::Build(_) => None,
-            Self::Push(push) => Some(&push.target),
-            Self::Pull(pull) => Some(&pull.target),
-            Self::List(list) => Some(&list.target),
-            Self::Show(named) | Self::Rm(named) => Some(&named.target),
-            Self::Tag(tag) => Some(&tag.target),
+            Self::Push(push) => Some(&push.access),
+            Self::Pull(pull) => Some(&pull.access),
+            Self::List(list) => Some(&list.access),
+            Self::Show(named) | Self::Rm(named) => Some(&named.access),
+            Self::Tag(tag) => Some(&tag.access),
         }
     }
 }

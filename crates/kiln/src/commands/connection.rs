@@ -1,5 +1,6 @@
-//! The server that commands about people and projects talk to.
+//! The server that commands talk to.
 
+use std::fs;
 use std::future::Future;
 use std::path::Path;
 
@@ -8,35 +9,21 @@ use kiln_client::{Client, Error};
 use super::Context;
 use super::profile::Profiles;
 use super::server::runtime;
-use super::target::{client, from_client, running};
+use super::target::{client, from_client};
 use crate::failure::{Exit, Failure};
 
 pub(super) struct Connection {
     pub(super) client: Client,
-    runtime: tokio::runtime::Runtime,
+    pub(super) runtime: tokio::runtime::Runtime,
 }
 
 impl Connection {
-    /// A profile that was asked for; a host that was given; the profile in use; a server on this machine. A profile's key
-    /// goes to the profile's server and nowhere else.
     pub(super) fn find(context: &Context<'_>) -> Result<Self, Failure> {
-        let (runtime, settings) = (runtime()?, &context.settings);
-        let profiles = Profiles::load()?;
-        let asked = settings.get("profile");
-        let chosen = match (asked, settings.get("host")) {
-            (Some(name), _) => Some(profiles.find(name)?),
-            (None, Some(_)) => None,
-            (None, None) => profiles.in_use(),
-        };
-        let client = match (chosen, settings.get("host")) {
-            (Some(profile), _) => client(&profile.host, Some(&profile.key))?,
-            (None, Some(host)) => client(host, settings.get("key"))?,
-            (None, None) => {
-                let data = Path::new(settings.need("data")?);
-                running(context, data, &runtime)?.ok_or_else(nowhere)?
-            }
-        };
-        Ok(Self { client, runtime })
+        let (host, key) = whereabouts(context)?;
+        Ok(Self {
+            client: client(&host, key.as_deref())?,
+            runtime: runtime()?,
+        })
     }
 
     pub(super) fn call<T>(
@@ -45,6 +32,27 @@ impl Connection {
     ) -> Result<T, Failure> {
         self.runtime.block_on(call).map_err(from_client)
     }
+}
+
+/// Where the server is, and the key for it: a profile that was asked for; a host that was given; the profile in use; a
+/// server on this machine. A profile's key goes to the profile's server and nowhere else.
+pub(super) fn whereabouts(context: &Context<'_>) -> Result<(String, Option<String>), Failure> {
+    let settings = &context.settings;
+    let given = || settings.get("key").map(str::to_owned);
+    let profiles = Profiles::load()?;
+    let profile = match (settings.get("profile"), settings.get("host")) {
+        (Some(name), _) => Some(profiles.find(name)?),
+        (None, Some(host)) => return Ok((host.to_owned(), given())),
+        (None, None) => profiles.in_use(),
+    };
+    if let Some(profile) = profile {
+        return Ok((profile.host.clone(), Some(profile.key.clone())));
+    }
+    let data = Path::new(settings.need("data")?);
+    let address = fs::read_to_string(data.join("address")).map_err(|_| nowhere())?;
+    let stored = || fs::read_to_string(data.join("admin.key")).ok();
+    let key = given().or_else(|| stored().map(|key| key.trim().to_owned()));
+    Ok((format!("http://{}", address.trim()), key))
 }
 
 fn nowhere() -> Failure {

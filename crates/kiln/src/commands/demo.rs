@@ -9,8 +9,8 @@ use std::time::Duration;
 use kiln_client::Client;
 use kiln_model::v0::{Job, NewRun, NewRunJob, Report};
 use kiln_model::{Clock, JobUuid, Millis, Status};
-use kiln_runner::{AgentConfig, Shutdown};
-use kiln_server::{Server, ServerConfig};
+use kiln_runner::{AgentConfig, QuietHost, Shutdown};
+use kiln_server::{JobTimes, Server, ServerConfig};
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 
 use super::server::{StopSignals, runtime};
@@ -82,12 +82,16 @@ async fn play(context: &Context<'_>, directory: &std::path::Path) -> Result<Stor
 
     terminal.progress("starting a runner");
     let key = up::local_runner(&client).await?;
-    let agent = runner::agent(&AgentConfig {
-        server_url: url.clone(),
-        runner: "local".to_owned(),
-        key,
-        data_dir: directory.join("runner"),
-    })?;
+    let agent = runner::agent(
+        &AgentConfig {
+            server_url: url.clone(),
+            runner: "local".to_owned(),
+            key,
+            data_dir: directory.join("runner"),
+        },
+        QuietHost::untouched(),
+        runner::backend::namespaces(),
+    )?;
     let shutdown = Shutdown::default();
     let agent = tokio::spawn(agent.run(shutdown.clone()));
     stages.done("runner started");
@@ -114,7 +118,7 @@ async fn play(context: &Context<'_>, directory: &std::path::Path) -> Result<Stor
     shutdown.drain.cancel();
     shutdown.stop.cancel();
     match agent.await {
-        Ok(outcome) => outcome.map_err(|error| runner::explain(&error))?,
+        Ok(outcome) => drop(outcome.map_err(|error| runner::explain(&error))?),
         Err(error) => return Err(Failure::unexpected("the runner broke").because(&error)),
     }
     server.stop().await;
@@ -138,6 +142,7 @@ async fn start_server(
         listen: ([127, 0, 0, 1], 0).into(),
         public_url: None,
         trusted_proxies: Vec::new(),
+        times: JobTimes::default(),
         record: None,
         store,
     };

@@ -1,16 +1,28 @@
-//! `kiln runner up`.
+//! `kiln runner`.
 
-use std::path::PathBuf;
+pub(super) mod backend;
+mod quiet;
+mod run;
+mod unit;
+mod update;
+
+use std::net::{IpAddr, ToSocketAddrs as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kiln_model::Clock;
 use kiln_runner::{
-    Agent, AgentConfig, AgentError, SandboxExecutor, SandboxExecutorConfig, Shutdown,
+    Agent, AgentConfig, AgentError, Ended, Program, QuietHost, SandboxExecutor,
+    SandboxExecutorConfig, Shutdown, Standing,
 };
-use kiln_sandbox::Namespaces;
+use kiln_sandbox::Backend;
 use kiln_store::{SystemClock, SystemEntropy};
 
 use super::Context;
+use quiet::quiet_host;
+pub(super) use run::run as run_once;
+pub(super) use unit::run as unit;
+
 use super::server::{StopSignals, make_directory, runtime};
 use crate::failure::{Exit, Failure};
 use crate::log;
@@ -24,43 +36,116 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
         key: settings.need("key")?.to_owned(),
         data_dir: PathBuf::from(settings.need("runner-data")?),
     };
+    make_directory(&config.data_dir)?;
+    let quiet = quiet_host(context, &config.data_dir)?;
+    let program = Program::current()?;
+    let mut updates = settings.is_on("auto-update")?;
+    if updates && update::start(&program)? == Standing::RolledBack {
+        return Err(update::become_it(&program));
+    }
     runtime()?.block_on(async {
         let mut stop = StopSignals::install()?;
-        let agent = agent(&config)?;
-        let shutdown = Shutdown::default();
-        let running = tokio::spawn(agent.run(shutdown.clone()));
-        let mut running = std::pin::pin!(running);
         loop {
-            tokio::select! {
-                ended = &mut running => return ended
-                    .map_err(|error| Failure::unexpected("the agent broke").because(&error))?
-                    .map(|()| Exit::Ok)
-                    .map_err(|error| explain(&error)),
-                () = stop.received() => ask_to_stop(context, &shutdown),
+            let chambers = backend::chosen(settings, &config.data_dir)?;
+            let mut agent = agent(&config, quiet.clone(), chambers)?;
+            if updates {
+                agent = agent.with_updates();
+            }
+            match run_agent(context, agent, &program, &mut stop).await? {
+                Ended::AsAsked => return Ok(Exit::Ok),
+                Ended::Update(offer) => match update::replace(&program, &offer).await {
+                    Ok(()) => return Err(update::become_it(&program)),
+                    Err(failure) => {
+                        context.terminal.warn(&failure.to_string());
+                        updates = false;
+                    }
+                },
             }
         }
     })
 }
 
+/// Runs an agent to its end. The first time it reaches the server, a program on trial has proved itself.
+async fn run_agent(
+    context: &Context<'_>,
+    agent: Agent,
+    program: &Program,
+    stop: &mut StopSignals,
+) -> Result<Ended, Failure> {
+    let shutdown = Shutdown::default();
+    let connected = agent.connected();
+    let running = tokio::spawn(agent.run(shutdown.clone()));
+    let mut running = std::pin::pin!(running);
+    let mut is_confirmed = false;
+    loop {
+        tokio::select! {
+            ended = &mut running => return ended
+                .map_err(|error| Failure::unexpected("the agent broke").because(&error))?
+                .map_err(|error| explain(&error)),
+            () = stop.received() => ask_to_stop(context, &shutdown),
+            () = connected.cancelled(), if !is_confirmed => {
+                is_confirmed = true;
+                update::confirm(context, program);
+            }
+        }
+    }
+}
+
 /// An agent that executes in sandboxes on this host.
-pub(super) fn agent(config: &AgentConfig) -> Result<Agent, Failure> {
+pub(super) fn agent(
+    config: &AgentConfig,
+    quiet: QuietHost,
+    backend: Box<dyn Backend>,
+) -> Result<Agent, Failure> {
     make_directory(&config.data_dir)?;
+    let blocked = addresses_of(&config.server_url);
+    let executor = executor(&config.data_dir, quiet, blocked, backend)?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    Agent::new(config, Arc::new(executor), clock, Arc::new(SystemEntropy))
+        .map_err(|error| explain(&error))
+}
+
+/// Where a server is, so that jobs with a network do not reach it. A name that does not resolve now resolves for nobody.
+fn addresses_of(server_url: &str) -> Vec<IpAddr> {
+    let Ok(url) = reqwest::Url::parse(server_url) else {
+        return Vec::new();
+    };
+    let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
+        return Vec::new();
+    };
+    let addresses = (host, port).to_socket_addrs();
+    addresses
+        .into_iter()
+        .flatten()
+        .map(|address| address.ip())
+        .collect()
+}
+
+/// Chambers on this host, with nothing of an earlier process in their way.
+fn executor(
+    data: &Path,
+    quiet: QuietHost,
+    blocked: Vec<IpAddr>,
+    backend: Box<dyn Backend>,
+) -> Result<SandboxExecutor, Failure> {
     let broke = |error: &dyn std::error::Error| {
         Failure::unexpected("this host cannot execute jobs").because(error)
     };
     kiln_sandbox::sweep().map_err(|error| broke(&error))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let executor = SandboxExecutor::open(
-        SandboxExecutorConfig::new(config.data_dir.join("cache")),
-        Box::new(Namespaces::new(Arc::clone(&clock))),
+    SandboxExecutor::open(
+        SandboxExecutorConfig {
+            quiet: Some(quiet),
+            blocked,
+            ..SandboxExecutorConfig::new(data.join("cache"))
+        },
+        backend,
         reqwest::Client::builder()
             .build()
             .map_err(|error| broke(&error))?,
         Arc::clone(&clock),
     )
-    .map_err(|error| broke(&error))?;
-    Agent::new(config, Arc::new(executor), clock, Arc::new(SystemEntropy))
-        .map_err(|error| explain(&error))
+    .map_err(|error| broke(&error))
 }
 
 /// The first time: finish what is held. The second time: stop it.

@@ -6,14 +6,16 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use kiln_server::{Server, ServerConfig, StartError};
+use kiln_server::{JobTimes, Server, ServerConfig, StartError};
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Context;
 use crate::failure::{Exit, Failure};
 use crate::log;
+use crate::settings::Settings;
 
 pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
     log::install(context.settings.need("log")?)?;
@@ -36,6 +38,7 @@ pub(super) struct Plan {
     objects: String,
     public_url: Option<String>,
     trusted_proxies: Vec<IpAddr>,
+    times: JobTimes,
     record: Option<PathBuf>,
 }
 
@@ -60,6 +63,7 @@ impl Plan {
                 .get("public-url")
                 .map(|url| url.trim_end_matches('/').to_owned()),
             trusted_proxies: trusted_proxies(settings.get("trusted-proxy").unwrap_or_default())?,
+            times: times(settings)?,
             record: settings.get("record").map(PathBuf::from),
             data,
         })
@@ -74,6 +78,30 @@ impl Plan {
         config.objects.clone_from(&self.objects);
         config
     }
+}
+
+/// As long as stock servers allow.
+const MAX_TIMEOUT_SECONDS: u64 = 900;
+
+fn times(settings: &Settings) -> Result<JobTimes, Failure> {
+    let seconds = |key: &str, most: u64| {
+        let Some(text) = settings.get(key) else {
+            return Ok(None);
+        };
+        let given = text.parse().ok().filter(|given| (1..=most).contains(given));
+        given.map(Duration::from_secs).map(Some).ok_or_else(|| {
+            Failure::usage(format!("--{key} {text:?} is not a number of seconds"))
+                .hint(format!("give a whole number from 1 to {most}"))
+        })
+    };
+    let default = JobTimes::default();
+    Ok(JobTimes {
+        heartbeat_timeout: seconds("heartbeat-timeout", MAX_TIMEOUT_SECONDS)?
+            .unwrap_or(default.heartbeat_timeout),
+        grace: seconds("job-grace", MAX_TIMEOUT_SECONDS)?.unwrap_or(default.grace),
+        pending_expiry: seconds("pending-expiry", u64::from(u32::MAX))?,
+        ..default
+    })
 }
 
 fn trusted_proxies(list: &str) -> Result<Vec<IpAddr>, Failure> {
@@ -100,6 +128,7 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
         listen: plan.listen,
         public_url: plan.public_url.clone(),
         trusted_proxies: plan.trusted_proxies.clone(),
+        times: plan.times,
         record: plan.record.clone(),
         store,
     };

@@ -80,24 +80,6 @@ pub(super) fn new_admin_key(context: &Context<'_>, target: &Target) -> Result<Ex
     Ok(Exit::Ok)
 }
 
-/// The address of the server that the settings name, or that has the data directory open, and the key for it.
-pub(super) fn whereabouts(context: &Context<'_>) -> Result<(String, Option<String>), Failure> {
-    let key = context.settings.get("key").map(str::to_owned);
-    if let Some(host) = context.settings.get("host") {
-        return Ok((host.to_owned(), key));
-    }
-    let data = Plan::new(context)?.data;
-    let address = fs::read_to_string(data.join("address")).map_err(|error| {
-        let what = format!("no server has {} open", data.display());
-        Failure::new(Exit::Unreachable, what)
-            .because(&error)
-            .hint("name a running server with --host, or its data directory with --data")
-    })?;
-    let stored = fs::read_to_string(data.join("admin.key")).ok();
-    let key = key.or_else(|| stored.map(|key| key.trim().to_owned()));
-    Ok((format!("http://{}", address.trim()), key))
-}
-
 /// The server that has this data directory open, if one answers.
 pub(super) fn running(
     context: &Context<'_>,

@@ -2,7 +2,7 @@
 
 use kiln_client::Client;
 use kiln_model::v0::{Architecture, NewRunner, NewSpec, OperatingSystem};
-use kiln_runner::{AgentConfig, Shutdown};
+use kiln_runner::{AgentConfig, QuietHost, Shutdown};
 
 use super::server::{Plan, StopSignals, runtime, start, until_told};
 use super::target::from_client;
@@ -32,14 +32,14 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
             runner: NAME.to_owned(),
             key,
             data_dir: plan.data.join("runner"),
-        })?;
+        }, QuietHost::untouched(), runner::backend::chosen(&context.settings, &plan.data.join("runner"))?)?;
         let shutdown = Shutdown::default();
         let agent = tokio::spawn(agent.run(shutdown.clone()));
         let ended = until_told(&server, &mut stop).await;
         shutdown.drain.cancel();
         shutdown.stop.cancel();
         match agent.await {
-            Ok(Ok(())) => {}
+            Ok(Ok(_)) => {}
             Ok(Err(error)) => context.terminal.warn(&format!("the runner ended badly: {error}")),
             Err(error) => context.terminal.warn(&format!("the runner broke: {error}")),
         }

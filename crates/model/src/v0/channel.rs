@@ -1,9 +1,8 @@
 //! The messages of the runner channel. Unknown fields are ignored, so that old and new can talk.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::{ClaimedJob, IterationOutput};
+use super::{ClaimedJob, Conditions, IterationOutput};
 use crate::JobUuid;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,7 +24,7 @@ pub enum RunnerMessage {
         results: Vec<IterationOutput>,
         /// Ours: under which conditions it ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        conditions: Option<Value>,
+        conditions: Option<Box<Conditions>>,
     },
     Failed {
         job: JobUuid,
@@ -34,10 +33,16 @@ pub enum RunnerMessage {
         error: String,
         /// Ours: under which conditions it ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        conditions: Option<Value>,
+        conditions: Option<Box<Conditions>>,
     },
     Canceled {
         job: JobUuid,
+        /// Ours: what the job had written until then.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        results: Vec<IterationOutput>,
+        /// Ours: under which conditions it ran.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conditions: Option<Box<Conditions>>,
     },
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{DateTime, Spec};
+use super::{Conditions, DateTime, Spec};
 use crate::{Digest, JobUuid, ProjectUuid, RunnerUuid};
 
 /// Stored at submission, sent at claim.
@@ -80,6 +80,12 @@ pub struct Job {
     pub modified: DateTime,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<JobOutput>,
+    /// Ours: why it failed, was canceled, or could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Ours: the job that this one does again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_of: Option<JobUuid>,
 }
 
 /// What a job's process wrote, iteration by iteration.
@@ -91,7 +97,7 @@ pub struct JobOutput {
     pub error: Option<String>,
     /// Ours: under which conditions it ran, as the runner tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conditions: Option<serde_json::Value>,
+    pub conditions: Option<Box<Conditions>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,4 +125,32 @@ pub struct JobEvent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     pub at: DateTime,
+}
+
+/// Ours: why a job waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    pub status: crate::Status,
+    pub blocker: Blocker,
+    /// A sentence for people.
+    pub detail: String,
+    /// Its place among the jobs of its spec that can be claimed, from 1; absent when it does not wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<i64>,
+    /// When it may begin, by how long the last jobs of its spec took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate_seconds: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Blocker {
+    None,
+    /// Another job that shares its limit goes first.
+    Limit,
+    /// No runner serves its spec.
+    NoRunner,
+    /// Runners serve its spec, and none is connected.
+    NoLiveRunner,
+    RunnersBusy,
 }

@@ -21,10 +21,12 @@ pub struct NewRun {
     pub project: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
+    /// A UUID, a slug or a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<BranchName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<GitHash>,
+    /// A UUID, a slug or a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_point: Option<StartPoint>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -35,12 +37,22 @@ pub struct NewRun {
     pub start_time: Option<DateTime>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_time: Option<DateTime>,
-    #[serde(default)]
-    pub results: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Settings>,
+    /// Where the run comes from, as the client found out: keys begin with `bencher.dev/v0/`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<BTreeMap<String, String>>,
+    /// What a runner is to execute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<NewRunJob>,
+    /// The older form of `job`: a digest, or an OCI reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// The older form of `job.spec`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<String>,
 }
 
 /// Where a branch begins when it is new, or again when it is reset.
@@ -118,9 +130,16 @@ pub struct NewRunJob {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_paths: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build_time: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_size: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iter: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_failure: Option<bool>,
+    /// When the report is to say that it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backdate: Option<DateTime>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

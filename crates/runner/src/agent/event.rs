@@ -3,7 +3,7 @@
 use kiln_model::v0::{ClaimedJob, ServerMessage};
 use kiln_model::{JobUuid, Millis};
 
-use crate::Delivery;
+use crate::{Delivery, Offer};
 
 /// When something happened, and the chance that goes with it.
 #[derive(Clone, Copy, Debug)]
@@ -86,11 +86,13 @@ pub enum Remark {
 }
 
 /// Why the agent ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// As asked, with nothing left to deliver.
     Done,
     /// As asked, with something left that the next start will deliver.
     Undelivered,
     Unauthorized,
+    /// To make room for the program that the server offers.
+    Update(Box<Offer>),
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use kiln_model::v0::{RunnerMessage, RunnerMetadata};
 use kiln_model::{Clock, Entropy, Millis};
+use tokio_util::sync::CancellationToken;
 
 use super::disk::Disk;
 use super::limits::{CLOSE_PATIENCE, POLL_SECONDS, STOP_PATIENCE};
@@ -13,6 +14,7 @@ use super::work::Work;
 use super::{
     AgentConfig, AgentError, Effect, Event, Exit, Moment, Outgoing, Phase, Remark, Shutdown, State,
 };
+use crate::Offer;
 use crate::channel::{Connection, Heard, Target};
 use crate::executor::Executor;
 use crate::timer::{Timer, TokioTimer};
@@ -25,6 +27,16 @@ pub struct Agent {
     executor: Arc<dyn Executor>,
     timer: Arc<dyn Timer>,
     entropy: Arc<dyn Entropy>,
+    updates: bool,
+    connected: CancellationToken,
+}
+
+/// Why an agent has ended in good order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    AsAsked,
+    /// For another program, to be put in the place of this one.
+    Update(Offer),
 }
 
 impl Agent {
@@ -51,14 +63,33 @@ impl Agent {
             executor,
             timer,
             entropy,
+            updates: false,
+            connected: CancellationToken::new(),
         })
+    }
+
+    /// Ends when the server offers another program, once nothing is held or owed.
+    #[must_use]
+    pub fn with_updates(self) -> Self {
+        Self {
+            updates: true,
+            ..self
+        }
+    }
+
+    /// Canceled when the server has been reached for the first time.
+    pub fn connected(&self) -> CancellationToken {
+        self.connected.clone()
     }
 
     /// Works until told to end, or until the server refuses the key. A server that cannot be reached is tried
     /// again for ever.
-    pub async fn run(self, shutdown: Shutdown) -> Result<(), AgentError> {
+    pub async fn run(self, shutdown: Shutdown) -> Result<Ended, AgentError> {
         let spooled = self.disk.recover()?;
-        let state = State::new(spooled, self.timer.monotonic());
+        let mut state = State::new(spooled, self.timer.monotonic());
+        if self.updates {
+            state = state.with_updates();
+        }
         let owner = Owner {
             phase: state.phase(),
             state,
@@ -82,7 +113,7 @@ struct Owner {
 }
 
 impl Owner {
-    async fn run(mut self, shutdown: Shutdown) -> Result<(), AgentError> {
+    async fn run(mut self, shutdown: Shutdown) -> Result<Ended, AgentError> {
         let (mut is_draining, mut is_stopping) = (false, false);
         loop {
             let wake = self.state.next_wake();
@@ -134,6 +165,7 @@ impl Owner {
         match heard {
             Heard::Connected => {
                 self.is_reachable = true;
+                self.agent.connected.cancel();
                 tracing::info!("connected to {server}");
                 Event::Connected
             }
@@ -206,7 +238,7 @@ impl Owner {
         }
     }
 
-    async fn finish(mut self, exit: Exit) -> Result<(), AgentError> {
+    async fn finish(mut self, exit: Exit) -> Result<Ended, AgentError> {
         let timer = Arc::clone(&self.agent.timer);
         let patience = |span| sleep(&*timer, Some(timer.monotonic() + span));
         tokio::select! {
@@ -225,7 +257,8 @@ impl Owner {
         match (exit, self.state.job()) {
             (Exit::Unauthorized, _) => Err(AgentError::Unauthorized),
             (Exit::Undelivered, Some(job)) => Err(AgentError::Undelivered { job }),
-            (Exit::Done | Exit::Undelivered, _) => Ok(()),
+            (Exit::Update(offer), _) => Ok(Ended::Update(*offer)),
+            (Exit::Done | Exit::Undelivered, _) => Ok(Ended::AsAsked),
         }
     }
 }

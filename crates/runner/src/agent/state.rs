@@ -30,7 +30,7 @@ use super::event::{Effect, Event, Exit, Moment, Outgoing, Remark};
 use super::limits::{
     CLOSE_PATIENCE, HEARTBEAT_INTERVAL, READY_INTERVAL, SPOOL_INTERVAL, STOP_PATIENCE,
 };
-use crate::Delivery;
+use crate::{Delivery, Offer};
 use duty::{Cause, Duty};
 use link::{Link, Talk};
 
@@ -52,6 +52,7 @@ pub struct State {
     duty: Duty,
     ending: Ending,
     introduce: bool,
+    updates: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -83,6 +84,16 @@ impl State {
             duty,
             ending: Ending::No,
             introduce: true,
+            updates: false,
+        }
+    }
+
+    /// The same, ending for the first program that the server offers.
+    #[must_use]
+    pub fn with_updates(self) -> Self {
+        Self {
+            updates: true,
+            ..self
         }
     }
 
@@ -184,6 +195,21 @@ impl State {
             }
             ServerMessage::NoJob => self.duty.answered(),
             ServerMessage::Cancel => self.canceled(effects),
+            ServerMessage::Update {
+                version,
+                url,
+                checksum,
+            } if self.updates
+                && self.ending == Ending::No
+                && matches!(self.duty, Duty::Free { .. }) =>
+            {
+                let offer = Offer {
+                    version,
+                    url,
+                    checksum,
+                };
+                return self.exit(Exit::Update(Box::new(offer)), effects);
+            }
             ServerMessage::Update { version, .. } => {
                 self.introduce = false;
                 self.duty.answered();
@@ -266,8 +292,9 @@ impl State {
     fn executed(&mut self, delivery: Delivery, effects: &mut Vec<Effect>) {
         match &self.duty {
             Duty::Executing { .. } => self.conclude(delivery, false, effects),
-            Duty::Stopping { job, cause } => {
-                let (delivery, settled) = (cause.report(*job), *cause == Cause::Canceled);
+            Duty::Stopping { cause, .. } => {
+                let settled = *cause == Cause::Canceled;
+                let delivery = cause.report_with(delivery);
                 self.conclude(delivery, settled, effects);
             }
             Duty::Free { .. }

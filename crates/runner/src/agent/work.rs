@@ -4,12 +4,12 @@ use std::future;
 use std::sync::Arc;
 
 use kiln_model::JobUuid;
-use kiln_model::v0::ClaimedJob;
+use kiln_model::v0::{ClaimedJob, Conditions};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Event;
-use crate::executor::{Conditions, Execution, Executor, Prepared, SetUpError};
+use crate::executor::{Execution, Executor, Prepared, SetUpError};
 use crate::{Delivery, report};
 
 #[derive(Default)]

@@ -1,10 +1,14 @@
 //! Executes jobs in sandboxes: pull, unpack, prepare, then every iteration over a fresh writable layer.
 
+mod local;
+mod measured;
 mod prepared;
 mod sink;
 mod stage;
+mod task;
 
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,14 +17,16 @@ use kiln_image::{
     Cache, CacheError, Client, Command, Credentials, Guard, Layout, Overrides, Platform, Progress,
     RegistryUrl, Repository, Version,
 };
-use kiln_model::v0::{Architecture, ClaimedJob, OperatingSystem, Spec};
+use kiln_model::v0::{Architecture, ClaimedJob, Conditions, OperatingSystem, Spec};
 use kiln_model::{Clock, Millis};
-use kiln_sandbox::{Backend, ChamberSpec, Missing, Rootfs};
+use kiln_sandbox::{Backend, BaseKind, ChamberSpec, Missing, Rootfs};
 use tokio_util::sync::CancellationToken;
 
-use super::{Conditions, Executor, Prepared, SetUpError};
+use super::{Executor, Prepared, QuietHost, SetUpError};
+pub use local::{LocalImage, LocalJob};
 use prepared::PreparedJob;
 use stage::{Stage, StageError};
+use task::Task;
 
 /// Their outputs share one message; with more iterations nothing of each is left.
 const MAX_ITERATIONS: u32 = 1_000;
@@ -38,6 +44,10 @@ pub struct SandboxExecutorConfig {
     pub processes: u32,
     /// Whether jobs run on a host that cannot enforce one of their limits.
     pub missing_limits: Missing,
+    /// How the host is kept still; without it, results carry no noise receipt.
+    pub quiet: Option<QuietHost>,
+    /// Addresses that jobs with a network must not reach: the control plane's.
+    pub blocked: Vec<IpAddr>,
 }
 
 impl SandboxExecutorConfig {
@@ -48,6 +58,8 @@ impl SandboxExecutorConfig {
             stream_bytes: 25 << 20,
             processes: 4_096,
             missing_limits: Missing::Refuse,
+            quiet: None,
+            blocked: Vec::new(),
         }
     }
 }
@@ -104,17 +116,15 @@ impl Executor for SandboxExecutor {
     ) -> BoxFuture<'static, Result<Box<dyn Prepared>, SetUpError>> {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
-            let mut conditions = Conditions {
-                isolation: Some(shared.backend.name().to_owned()),
-                ..Conditions::default()
-            };
+            let mut conditions = shared.first_conditions();
             let result = tokio::select! {
                 result = shared.set_up(&job, &mut conditions) => result,
                 () = cancel.cancelled() => Err(StageError::canceled()),
             };
             match result {
                 Ok(parts) => {
-                    Ok(Box::new(PreparedJob::new(parts, &job, conditions)) as Box<dyn Prepared>)
+                    let task = Task::of(&job.config);
+                    Ok(Box::new(PreparedJob::new(parts, task, conditions)) as Box<dyn Prepared>)
                 }
                 Err(error) => Err(SetUpError {
                     error: error.to_string(),
@@ -140,28 +150,62 @@ impl Shared {
         job: &ClaimedJob,
         conditions: &mut Conditions,
     ) -> Result<Parts, StageError> {
-        check(&job.spec, job.config.iter)?;
+        check(&job.spec, job.config.iter, self.backend.name())?;
         let image = self.image(job, conditions).await?;
+        let files = job.config.file_paths.clone().unwrap_or_default();
+        let chamber = self.chamber_spec(&job.spec);
+        self.seal(image, &overrides(job), files, chamber, conditions)
+            .await
+    }
+
+    /// What is known before anything is done.
+    fn first_conditions(&self) -> Conditions {
+        Conditions {
+            isolation: Some(self.backend.name().to_owned()),
+            ..Conditions::default()
+        }
+    }
+
+    /// Makes the chamber for an image, and looks at the host for the first time.
+    async fn seal(
+        self: &Arc<Self>,
+        image: Guard,
+        overrides: &Overrides,
+        files: Vec<String>,
+        spec: ChamberSpec,
+        conditions: &mut Conditions,
+    ) -> Result<Parts, StageError> {
         conditions.image = Some(image.digest().clone());
         let started = self.clock.monotonic();
-        let command = Command::resolve(image.config(), &overrides(job), image.path())
+        let command = Command::resolve(image.config(), overrides, image.path())
             .map_err(|error| StageError::new(Stage::Command, &error))?;
-        let rootfs = Rootfs::directory(image.path());
-        let spec = self.chamber_spec(&job.spec);
         let shared = Arc::clone(self);
-        let chamber = blocking(Stage::Prepare, move || {
-            shared
+        let (image, chamber) = blocking(Stage::Prepare, move || {
+            let rootfs = match shared.backend.base_kind() {
+                BaseKind::Directory => Rootfs::directory(image.path()),
+                BaseKind::Disk => shared
+                    .cache
+                    .disk(&image)
+                    .map(Rootfs::disk)
+                    .map_err(|error| StageError::new(Stage::Unpack, &error))?,
+            };
+            let chamber = shared
                 .backend
                 .prepare(&rootfs, &spec)
-                .map_err(|error| StageError::new(Stage::Prepare, &error))
+                .map_err(|error| StageError::new(Stage::Prepare, &error))?;
+            Ok((image, chamber))
         })
         .await?;
+        if let Some(quiet) = self.config.quiet.clone() {
+            conditions.noise =
+                Some(blocking(Stage::Prepare, move || Ok(quiet.look_before())).await?);
+        }
         conditions.stages.prepare_ms = self.since(started);
         Ok(Parts {
             shared: Arc::clone(self),
             image,
             chamber,
-            command: sandbox_command(command, job),
+            command: sandbox_command(command, files),
         })
     }
 
@@ -239,6 +283,12 @@ impl Shared {
             memory_bytes: spec.memory,
             disk_bytes: spec.disk,
             network: spec.network,
+            blocked: self.config.blocked.clone(),
+            cores: self
+                .config
+                .quiet
+                .as_ref()
+                .map_or_else(Vec::new, QuietHost::benchmark_cores),
             processes: self.config.processes,
             missing_limits: self.config.missing_limits,
             ..ChamberSpec::default()
@@ -252,11 +302,13 @@ impl Shared {
 }
 
 /// Refuses what this executor cannot give.
-fn check(spec: &Spec, iterations: Option<u32>) -> Result<(), StageError> {
+fn check(spec: &Spec, iterations: Option<u32>, backend: &str) -> Result<(), StageError> {
     let refuse = |reason: String| Err(StageError::refused(reason));
-    if let Some(sandbox) = &spec.sandbox {
+    if let Some(sandbox) = &spec.sandbox
+        && sandbox != backend
+    {
         return refuse(format!(
-            "spec {} asks for the sandbox {sandbox:?}, and this runner offers namespaces; link it to another spec",
+            "spec {} asks for the sandbox {sandbox:?}, and this runner offers {backend:?}; link it to another spec",
             spec.slug
         ));
     }
@@ -289,7 +341,7 @@ fn overrides(job: &ClaimedJob) -> Overrides {
     }
 }
 
-fn sandbox_command(command: Command, job: &ClaimedJob) -> kiln_sandbox::Command {
+fn sandbox_command(command: Command, files: Vec<String>) -> kiln_sandbox::Command {
     kiln_sandbox::Command {
         args: command.argv,
         env: command.env.into_iter().collect(),
@@ -297,7 +349,7 @@ fn sandbox_command(command: Command, job: &ClaimedJob) -> kiln_sandbox::Command 
         uid: command.identity.uid,
         gid: command.identity.gid,
         groups: command.identity.groups,
-        files: job.config.file_paths.clone().unwrap_or_default(),
+        files,
     }
 }
 

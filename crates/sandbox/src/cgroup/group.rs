@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use rustix::event::{Timespec, poll};
 
 use super::controller::{Controller, Version};
-use super::files::write;
 use super::hierarchy::Hierarchies;
 use super::name::{self, Owner};
 use super::usage::GroupUsage;
+use crate::surroundings::Waited;
 use crate::{ChamberSpec, Error, Layer, Missing};
 
 /// A group in every tree that has a controller for us. Dropping it removes it.
@@ -96,17 +96,42 @@ impl Group {
         }
     }
 
-    /// Moves a process into the group; its later children are born there.
+    /// Moves a process that is not ours to instruct into the group; its later children are born there.
     pub(crate) fn add(&self, pid: u32) -> Result<(), Error> {
         for path in self.paths() {
-            write(path, "cgroup.procs", &pid.to_string()).map_err(|error| {
+            fs::write(path.join("cgroup.procs"), pid.to_string()).map_err(|error| {
                 Error::host(
-                    format!("cannot move the chamber into {}", path.display()),
+                    format!("cannot move the machine into {}", path.display()),
                     error,
                 )
             })?;
         }
         Ok(())
+    }
+
+    /// How a process gets into the v1 trees' groups: by writing to these files.
+    pub(crate) fn legacy_entrances(&self) -> Vec<String> {
+        let legacy = self.parts.iter().filter(|part| part.version == Version::V1);
+        let mut entrances: Vec<String> = legacy
+            .map(|part| part.path.join("tasks").to_string_lossy().into_owned())
+            .collect();
+        entrances.sort_unstable();
+        entrances.dedup();
+        entrances
+    }
+
+    /// The group's directory in the v2 tree; empty where that is not used.
+    pub(crate) fn unified(&self) -> String {
+        self.parts
+            .iter()
+            .find(|part| part.version == Version::V2)
+            .map_or_else(String::new, |part| part.path.to_string_lossy().into_owned())
+    }
+
+    /// How long its processes waited for resources so far, where this host tells that of a single group.
+    pub(crate) fn pressure(&self) -> Option<Waited> {
+        let unified = self.parts.iter().find(|part| part.version == Version::V2)?;
+        Waited::of_group(&unified.path)
     }
 
     /// What its processes have used.

@@ -7,11 +7,12 @@ mod controller;
 mod files;
 mod group;
 mod hierarchy;
-mod name;
+pub(crate) mod name;
 mod sweep;
 mod usage;
 
 pub(crate) use group::Group;
 pub(crate) use hierarchy::Hierarchies;
+pub(crate) use name::{fresh_name, owner_is_gone};
 pub use sweep::sweep;
 pub(crate) use usage::GroupUsage;

@@ -1,40 +1,54 @@
 //! Names of groups: they carry who made them, so that a later process knows which ones nobody uses any more.
 
 use std::fs;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const PREFIX: &str = "kiln-run-";
 
 /// The maker of a group: a process id, and its start time because ids are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Owner {
+pub(crate) struct Owner {
     pid: u32,
     started: u64,
 }
 
 impl Owner {
-    pub(super) fn this_process() -> Option<Self> {
-        let pid = std::process::id();
-        Some(Self {
-            pid,
-            started: start_time(pid)?,
+    pub(crate) fn this_process() -> Option<Self> {
+        static SELF: OnceLock<Option<Owner>> = OnceLock::new();
+        *SELF.get_or_init(|| {
+            let pid = std::process::id();
+            Some(Self {
+                pid,
+                started: start_time(pid)?,
+            })
         })
     }
 
-    pub(super) fn is_alive(self) -> bool {
+    pub(crate) fn is_alive(self) -> bool {
         start_time(self.pid) == Some(self.started)
     }
 }
 
+/// A name that nothing else of ours has on this host.
+pub(crate) fn fresh_name() -> Option<String> {
+    Owner::this_process().map(fresh)
+}
+
+/// Whether this is a name of ours whose process is gone.
+pub(crate) fn owner_is_gone(name: &str) -> bool {
+    owner_of(name).is_some_and(|owner| !owner.is_alive())
+}
+
 /// A name that no other group has.
-pub(super) fn fresh(owner: Owner) -> String {
+pub(crate) fn fresh(owner: Owner) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let count = NEXT.fetch_add(1, Ordering::Relaxed);
     format!("{PREFIX}{}-{}-{count}", owner.pid, owner.started)
 }
 
 /// Who made the group of this name, if it is one of ours.
-pub(super) fn owner_of(name: &str) -> Option<Owner> {
+pub(crate) fn owner_of(name: &str) -> Option<Owner> {
     let mut parts = name.strip_prefix(PREFIX)?.split('-');
     let owner = Owner {
         pid: parts.next()?.parse().ok()?,

@@ -33,6 +33,6 @@ impl Backend for Namespaces {
             rootfs.resolved()?,
             spec.clone(),
             hierarchies,
-        )))
+        )?))
     }
 }

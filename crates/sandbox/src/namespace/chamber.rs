@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use kiln_guest_init::protocol::{Seal, ToGuest};
+use kiln_guest_init::protocol::{Scratch, Seal, ToGuest};
 use kiln_model::Clock;
 
 use super::ids::IdPlan;
+use super::network::NetworkPlan;
 use super::run::{Run, run};
 use crate::cgroup::{Group, Hierarchies};
 use crate::command::start_message;
@@ -18,6 +19,7 @@ pub(super) struct NamespaceChamber {
     spec: ChamberSpec,
     hierarchies: Hierarchies,
     ids: IdPlan,
+    network: Option<NetworkPlan>,
 }
 
 impl NamespaceChamber {
@@ -26,24 +28,37 @@ impl NamespaceChamber {
         layers: Vec<String>,
         spec: ChamberSpec,
         hierarchies: Hierarchies,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, Error> {
+        let network = spec
+            .network
+            .then(|| NetworkPlan::new(spec.blocked.clone()))
+            .transpose()?;
+        Ok(Self {
             clock,
             layers,
             spec,
             hierarchies,
             ids: IdPlan::strongest(),
-        }
+            network,
+        })
     }
 
-    fn seal(&self, command: &Command) -> Seal {
+    fn seal(&self, command: &Command, group: &Group) -> Seal {
         Seal {
             hostname: self.spec.hostname.clone(),
             layers: self.layers.clone(),
             ids: self.ids.map_for(command),
+            scratch: Scratch::Memory,
             disk_bytes: self.spec.disk_bytes,
             disk_inodes: self.spec.disk_inodes(),
             shared_memory_bytes: self.spec.shared_memory_bytes(),
+            resolver: self
+                .network
+                .as_ref()
+                .map_or_else(String::new, |network| network.resolver.file()),
+            cores: self.spec.cores.clone(),
+            groups: group.legacy_entrances(),
+            unified_group: group.unified(),
         }
     }
 }
@@ -59,11 +74,12 @@ impl Chamber for NamespaceChamber {
         let start = start_message(command, limits, self.spec.processes)?;
         loop {
             let group = Group::create(&self.hierarchies, &self.spec)?;
-            let seal = ToGuest::Seal(self.seal(command));
+            let seal = ToGuest::Seal(self.seal(command, &group));
             let attempt = Run {
                 clock: &*self.clock,
                 seal,
                 start: start.clone(),
+                network: self.network.as_ref(),
                 limits,
                 cancel,
             };

@@ -1,30 +1,21 @@
 //! The guest's processes as the host sees them. Dropping this ends everything in the chamber.
 
-use std::io::{self, Read, Write};
-use std::net::Shutdown;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::Child;
-use std::time::Duration;
 
-use kiln_guest_init::protocol::{FrameBuffer, ToGuest, ToHost};
+use kiln_guest_init::protocol::ToHost;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
 };
 
+use crate::link::{Guest, Link};
 use crate::{Error, guest};
-
-/// A guest that does not even read is broken.
-const WRITE_PATIENCE: Duration = Duration::from_secs(30);
-
-/// Large enough that a chatty command costs few wake-ups.
-const READ_BYTES: usize = 128 << 10;
 
 #[derive(Debug)]
 pub(super) struct GuestProcess {
-    socket: UnixStream,
-    frames: FrameBuffer,
-    buffer: Vec<u8>,
+    link: Link,
     launcher: Child,
     pid1: Option<OwnedFd>,
 }
@@ -34,59 +25,17 @@ impl GuestProcess {
     pub(super) fn spawn() -> Result<Self, Error> {
         let (socket, guests) =
             UnixStream::pair().map_err(|error| Error::host("cannot make a socket pair", error))?;
-        socket
-            .set_write_timeout(Some(WRITE_PATIENCE))
-            .map_err(|error| Error::host("cannot set up a socket", error))?;
+        let link = Link::new(socket)?;
         let launcher = guest::spawn(guests.into())?;
         Ok(Self {
-            socket,
-            frames: FrameBuffer::default(),
-            buffer: vec![0; READ_BYTES],
+            link,
             launcher,
             pid1: None,
         })
     }
 
-    pub(super) fn launcher_pid(&self) -> u32 {
-        self.launcher.id()
-    }
-
-    pub(super) fn socket(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
-    }
-
-    /// Says something to the guest. One that is already gone will be noticed when it is heard next.
-    pub(super) fn tell(&mut self, message: &ToGuest) -> Result<(), Error> {
-        match self.socket.write_all(&message.to_frame()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Error::host("cannot write to the chamber", error))
-            }
-            Ok(()) | Err(_) => Ok(()),
-        }
-    }
-
-    /// Reads what has arrived, waiting for at least one byte. `false` means that the guest has hung up.
-    pub(super) fn read(&mut self) -> Result<bool, Error> {
-        match self.socket.read(&mut self.buffer) {
-            Ok(0) => Ok(false),
-            Ok(count) => {
-                self.frames.extend(&self.buffer[..count]);
-                Ok(true)
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(false),
-            Err(error) => Err(Error::host("cannot read from the chamber", error)),
-        }
-    }
-
-    /// The next whole message of those that were read.
-    pub(super) fn next_message(&mut self) -> Result<Option<ToHost>, Error> {
-        let frame = self.frames.next_frame()?;
-        Ok(frame.map(|frame| ToHost::from_frame(&frame)).transpose()?)
-    }
-
     /// Takes hold of PID 1. It is our child, so its id cannot belong to anyone else until we wait for it.
-    pub(super) fn adopt(&mut self, pid: u32) -> Result<(), Error> {
+    fn adopt(&mut self, pid: u32) -> Result<(), Error> {
         let pid = i32::try_from(pid)
             .ok()
             .and_then(Pid::from_raw)
@@ -103,8 +52,7 @@ impl GuestProcess {
     /// there is a PID 1 to look for.
     fn end(&mut self) -> Result<(), Error> {
         let failed = |error: io::Error| Error::host("cannot end the chamber", error);
-        // Fails only if the guest is gone already.
-        let _ = self.socket.shutdown(Shutdown::Write);
+        self.link.hang_up();
         self.launcher.wait().map_err(failed)?;
         if self.pid1.is_none() {
             self.find_pid1()?;
@@ -126,15 +74,25 @@ impl GuestProcess {
     /// Looks for the launcher's word about PID 1 in what was never read.
     fn find_pid1(&mut self) -> Result<(), Error> {
         loop {
-            while let Some(message) = self.next_message()? {
+            while let Some(message) = self.link.next_message()? {
                 if let ToHost::Born { pid } = message {
                     return self.adopt(pid);
                 }
             }
-            if !self.read()? {
+            if !self.link.read()? {
                 return Ok(());
             }
         }
+    }
+}
+
+impl Guest for GuestProcess {
+    fn link(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    fn born(&mut self, pid: u32) -> Result<(), Error> {
+        self.adopt(pid)
     }
 }
 

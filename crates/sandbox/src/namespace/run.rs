@@ -8,29 +8,36 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::guest_process::GuestProcess;
-use crate::cgroup::{Group, GroupUsage};
+use super::network::NetworkPlan;
+use super::watch::{Surroundings, Watch};
+use crate::cgroup::{Group, GroupUsage, fresh_name};
 use crate::conversation::{Conversation, Heard};
 use crate::deadline::{Action, Cause, Deadlines};
+use crate::link::{Guest, Link};
 use crate::{CancelToken, Error, Exit, Limits, Outcome, OutputSink, Sealed, Usage};
 
 /// What one run is made of.
-pub(super) struct Run<'a> {
-    pub(super) clock: &'a dyn Clock,
-    pub(super) seal: ToGuest,
-    pub(super) start: Start,
-    pub(super) limits: &'a Limits,
-    pub(super) cancel: &'a CancelToken,
+pub(crate) struct Run<'a> {
+    pub(crate) clock: &'a dyn Clock,
+    pub(crate) seal: ToGuest,
+    pub(crate) start: Start,
+    pub(crate) network: Option<&'a NetworkPlan>,
+    pub(crate) limits: &'a Limits,
+    pub(crate) cancel: &'a CancelToken,
 }
 
 pub(super) fn run(run: &Run<'_>, group: Group, sink: &mut dyn OutputSink) -> Result<Exit, Error> {
     let mut conversation = Conversation::new(&run.start, sink);
     let mut guest = GuestProcess::spawn()?;
-    // The launcher waits for its first message: everything it starts is born inside the group.
-    group.add(guest.launcher_pid())?;
-    guest.tell(&run.seal)?;
-    guest.tell(&ToGuest::Start(run.start.clone()))?;
+    guest.link().tell(&run.seal)?;
+    // Without a network to wait for, the guest goes on to the command by itself.
+    if run.network.is_none() {
+        guest.link().tell(&ToGuest::Start(run.start.clone()))?;
+    }
 
-    let talk = talk(run, &mut guest, &mut conversation);
+    let mut watch = Watch::new(&group);
+    let talk = talk(run, &mut guest, &mut conversation, &mut watch);
+    let surroundings = watch.end();
     // Only when every process is gone are the group's figures final.
     drop(guest);
     let group_usage = group.usage();
@@ -44,7 +51,7 @@ pub(super) fn run(run: &Run<'_>, group: Group, sink: &mut dyn OutputSink) -> Res
         .map_or_else(GuestUsage::default, |(_, usage)| usage);
     Ok(Exit {
         outcome,
-        usage: usage(guest_usage, group_usage),
+        usage: usage(guest_usage, group_usage, surroundings),
         stdout: conversation.stdout.end,
         stderr: conversation.stderr.end,
         files: conversation.files,
@@ -54,46 +61,57 @@ pub(super) fn run(run: &Run<'_>, group: Group, sink: &mut dyn OutputSink) -> Res
 }
 
 /// How the conversation went.
-struct Talk {
-    cause: Option<Cause>,
-    wall: Duration,
+pub(crate) struct Talk {
+    pub(crate) cause: Option<Cause>,
+    pub(crate) wall: Duration,
 }
 
 /// Listens to the guest until it has finished, hung up, or run out of time.
-fn talk(
+pub(crate) fn talk(
     run: &Run<'_>,
-    guest: &mut GuestProcess,
+    guest: &mut impl Guest,
     conversation: &mut Conversation<'_>,
+    watch: &mut Watch<'_>,
 ) -> Result<Talk, Error> {
     let mut deadlines = Deadlines::new(run.clock.monotonic(), run.limits.timeout, run.limits.grace);
     let mut started = None;
     let mut ended = None;
     let mut cancel_seen = false;
+    // Lives until the conversation is over.
+    let mut network = None;
     'talk: loop {
         let now = run.clock.monotonic();
-        let patience = deadlines.next_alarm().map(|alarm| alarm.since(now));
-        let news = wait_for_news(guest, (!cancel_seen).then_some(run.cancel), patience)?;
+        let alarm = [deadlines.next_alarm(), watch.next_sample()];
+        let patience = alarm.into_iter().flatten().min();
+        let patience = patience.map(|alarm| alarm.since(now));
+        let news = wait_for_news(guest.link(), (!cancel_seen).then_some(run.cancel), patience)?;
         let mut actions = Vec::new();
+        let mut connected = true;
         if news.guest {
-            let connected = guest.read()?;
-            while let Some(message) = guest.next_message()? {
+            connected = guest.link().read()?;
+            while let Some(message) = guest.link().next_message()? {
                 let now = run.clock.monotonic();
                 match conversation.hear(message)? {
                     Heard::Nothing => {}
-                    Heard::Born(pid) => guest.adopt(pid)?,
+                    Heard::Born(pid) => {
+                        guest.born(pid)?;
+                        if let Some(plan) = run.network {
+                            network = Some(plan.connect(pid, &unique_name()?)?);
+                            guest.link().tell(&ToGuest::Start(run.start.clone()))?;
+                        }
+                    }
                     Heard::Started => {
                         started = Some(now);
                         deadlines.started(now);
+                        watch.started(now);
                     }
                     Heard::Exited => {
                         ended = Some(now);
+                        watch.ended();
                         actions.extend(deadlines.exited(now));
                     }
                     Heard::Finished => break 'talk,
                 }
-            }
-            if !connected {
-                break;
             }
         }
         let now = run.clock.monotonic();
@@ -101,11 +119,15 @@ fn talk(
             cancel_seen = true;
             actions.extend(deadlines.cancel(now));
         }
+        if !connected {
+            break;
+        }
+        watch.check(now);
         actions.extend(deadlines.check(now));
         for action in actions {
             match action {
-                Action::Ask => guest.tell(&ToGuest::Kill(Kill::Ask))?,
-                Action::Force => guest.tell(&ToGuest::Kill(Kill::Force))?,
+                Action::Ask => guest.link().tell(&ToGuest::Kill(Kill::Ask))?,
+                Action::Force => guest.link().tell(&ToGuest::Kill(Kill::Force))?,
                 Action::Destroy if started.is_none() && deadlines.cause().is_none() => {
                     return Err(Error::NotReady);
                 }
@@ -113,6 +135,7 @@ fn talk(
             }
         }
     }
+    drop(network);
     let ended = ended.unwrap_or_else(|| run.clock.monotonic());
     let wall = started.map_or(Duration::ZERO, |started: Millis| ended.since(started));
     Ok(Talk {
@@ -121,17 +144,21 @@ fn talk(
     })
 }
 
+fn unique_name() -> Result<String, Error> {
+    fresh_name().ok_or(Error::OutOfTurn("this host does not tell when we started"))
+}
+
 struct News {
     guest: bool,
     canceled: bool,
 }
 
 fn wait_for_news(
-    guest: &GuestProcess,
+    link: &Link,
     cancel: Option<&CancelToken>,
     patience: Option<Duration>,
 ) -> Result<News, Error> {
-    let mut fds = vec![PollFd::from_borrowed_fd(guest.socket(), PollFlags::IN)];
+    let mut fds = vec![PollFd::from_borrowed_fd(link.socket(), PollFlags::IN)];
     fds.extend(cancel.map(|cancel| PollFd::new(cancel, PollFlags::IN)));
     let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
     match poll(&mut fds, patience.as_ref()) {
@@ -146,7 +173,7 @@ fn wait_for_news(
 }
 
 /// What the run comes to. A guest without a last word was killed with its command, or is a fault.
-fn outcome(
+pub(crate) fn outcome(
     cause: Option<Cause>,
     conversation: &Conversation<'_>,
     group: GroupUsage,
@@ -155,13 +182,13 @@ fn outcome(
     match (cause, conversation.end) {
         (Some(Cause::TimedOut), _) => Ok(Outcome::TimedOut),
         (Some(Cause::Canceled), _) => Ok(Outcome::Canceled),
-        (None, Some((status, _))) => Ok(Outcome::of(status, oom_kills)),
+        (None, Some((status, usage))) => Ok(Outcome::of(status, oom_kills, usage.disk_full)),
         (None, None) if oom_kills > 0 => Ok(Outcome::OutOfMemory),
         (None, None) => Err(Error::Lost),
     }
 }
 
-fn usage(guest: GuestUsage, group: GroupUsage) -> Usage {
+pub(crate) fn usage(guest: GuestUsage, group: GroupUsage, surroundings: Surroundings) -> Usage {
     Usage {
         elapsed: Duration::from_nanos(guest.elapsed_nanos),
         user: Duration::from_micros(guest.user_micros),
@@ -175,5 +202,69 @@ fn usage(guest: GuestUsage, group: GroupUsage) -> Usage {
         chamber_cpu: group.cpu,
         throttled: group.throttled,
         oom_kills: group.oom_kills,
+        steal: surroundings.steal,
+        pressure: surroundings.pressure,
+        frequency: surroundings.frequency,
+        cpu_samples: surroundings.cpu_samples,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::cgroup::Hierarchies;
+    use crate::{ChamberSpec, Missing, Transcript};
+
+    #[derive(Debug)]
+    struct Stopped;
+
+    impl Clock for Stopped {
+        fn wall(&self) -> Millis {
+            Millis(0)
+        }
+
+        fn monotonic(&self) -> Millis {
+            Millis(0)
+        }
+    }
+
+    struct HungUp(Link);
+
+    impl Guest for HungUp {
+        fn link(&mut self) -> &mut Link {
+            &mut self.0
+        }
+
+        fn born(&mut self, _: u32) -> Result<(), Error> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_guest_that_hangs_up_as_it_is_canceled_is_canceled_and_not_lost() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        drop(theirs);
+        let cancel = CancelToken::new().unwrap();
+        cancel.cancel();
+        let accepting = ChamberSpec {
+            missing_limits: Missing::Accept,
+            ..ChamberSpec::default()
+        };
+        let group = Group::create(&Hierarchies::default(), &accepting).unwrap();
+        let run = Run {
+            clock: &Stopped,
+            seal: ToGuest::Kill(Kill::Ask),
+            start: Start::default(),
+            network: None,
+            limits: &Limits::default(),
+            cancel: &cancel,
+        };
+        let mut transcript = Transcript::default();
+        let mut conversation = Conversation::new(&run.start, &mut transcript);
+        let mut guest = HungUp(Link::new(ours).unwrap());
+        let talked = talk(&run, &mut guest, &mut conversation, &mut Watch::new(&group)).unwrap();
+        assert_eq!(talked.cause, Some(Cause::Canceled));
     }
 }

@@ -264,3 +264,50 @@ fn limits_that_work_are_reported_even_when_missing_ones_would_be_accepted() {
         .sealed;
     assert!(sealed.layer("memory").unwrap().applied);
 }
+
+#[test]
+fn a_command_that_fails_on_a_full_disk_is_called_so() {
+    let finished = run(&shell("exec dd if=/dev/zero of=/fill bs=1M count=64"));
+    assert_eq!(finished.exit.outcome, Outcome::DiskFull(1), "{finished:?}");
+}
+
+#[test]
+fn a_run_tells_what_went_on_around_it_and_what_it_used_over_time() {
+    struct SixSecondsAtOutput(Arc<HostClock>);
+    impl OutputSink for SixSecondsAtOutput {
+        fn output(&mut self, _: Stream, _: &[u8]) {
+            self.0.jump(Duration::from_secs(6));
+        }
+    }
+    let clock = HostClock::new();
+    let mut sink = SixSecondsAtOutput(clock.clone());
+    let script = "echo one; sleep 0.01; echo two; sleep 0.01; echo three";
+    let cancel = CancelToken::new().unwrap();
+    let exit = run_by_clock(
+        clock,
+        &mut sink,
+        &shell(script),
+        &spec(),
+        &limits(),
+        &cancel,
+    )
+    .unwrap();
+    let samples = &exit.usage.cpu_samples;
+    assert!(!samples.is_empty(), "{exit:?}");
+    assert!(
+        samples.iter().all(|sample| sample.cpu_us > 0),
+        "{samples:?}"
+    );
+    assert!(exit.usage.steal.is_some(), "{exit:?}");
+}
+
+#[test]
+fn a_chamber_stays_on_the_cores_it_is_given() {
+    let spec = ChamberSpec {
+        cores: vec![1],
+        ..spec()
+    };
+    let script = "grep Cpus_allowed_list /proc/self/status";
+    let finished = try_run(&shell(script), &spec, &limits()).unwrap();
+    assert_eq!(finished.stdout, "Cpus_allowed_list:\t1\n");
+}

@@ -4,6 +4,10 @@
 #[cfg(test)]
 mod base;
 #[cfg(test)]
+mod blackbox;
+#[cfg(test)]
+mod boot;
+#[cfg(test)]
 mod bounds;
 #[cfg(test)]
 mod commands;
@@ -13,6 +17,10 @@ mod files;
 mod hosts;
 #[cfg(test)]
 mod leftovers;
+#[cfg(test)]
+mod network;
+#[cfg(test)]
+mod place;
 #[cfg(test)]
 mod sealing;
 #[cfg(test)]

@@ -41,8 +41,8 @@ impl Channels {
         &self.shutdown
     }
 
-    #[cfg(test)]
-    fn count(&self) -> usize {
+    /// How many runners are connected.
+    pub(crate) fn count(&self) -> usize {
         self.newest
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -5,26 +5,30 @@ use std::time::Duration;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use kiln_control::Denied;
 use kiln_control::jobs::Directive;
+use kiln_model::JobUuid;
 use kiln_model::v0::{JobOutput, RunnerMessage, ServerMessage};
-use kiln_model::{JobUuid, Trigger};
 use kiln_store::sql::job::Job;
 use kiln_store::sql::lane;
 use kiln_store::sql::runner::{self, Runner};
 use kiln_store::{Bell, Listener, Tx};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
-use super::{assign, words};
+use super::assign;
+use super::words::{self, Fate};
 use crate::app::{App, Shared};
+use crate::metrics::Count;
 use crate::view;
 
 /// Seconds a `ready` waits when it does not say.
 const DEFAULT_POLL: u32 = 30;
-const MAX_POLL: u32 = 900;
-/// A claim may be beaten by another server; it is tried this often before the next bell.
-const CLAIM_TRIES: u32 = 4;
+/// Seconds a `ready` may ask to wait.
+const POLL: std::ops::RangeInclusive<u32> = 1..=900;
+/// A peer that does not read for so long is gone.
+const SEND_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a connection ends.
-enum End {
+#[derive(Debug)]
+pub(super) enum End {
     /// The peer went, or the socket broke.
     Gone,
     Close {
@@ -55,24 +59,30 @@ struct Session<'a> {
     runner: Runner,
     socket: WebSocket,
     state: State,
+    /// The runner's credential may be replaced while the channel is open.
+    runner_bell: Listener,
     /// When the last valid word was heard: pings, binary frames and nonsense do not count (I10).
     heard: Instant,
+    /// `cancel` was said: until the runner has answered, what it says about its job is not answered.
+    told_to_stop: bool,
 }
 
 pub(super) async fn run(app: Shared, runner: Runner, socket: WebSocket) {
     let place = app.channels.enter(runner.id);
     let (uuid, id) = (runner.uuid, runner.id);
     tracing::info!(runner.id = %uuid, "runner {uuid} connected");
-    note_contact(&app, id).await;
+    app.metrics.count(Count::Connect);
     let mut session = Session {
         app: &app,
+        runner_bell: app.store.bells.subscribe(Bell::Runner(id)),
         runner,
         socket,
         state: State::Idle,
         heard: Instant::now(),
+        told_to_stop: false,
     };
     let end = tokio::select! {
-        end = session.serve() => end,
+        end = session.begin() => end,
         () = place.superseded.cancelled() => {
             End::Close { code: 1000, reason: "superseded by a newer connection" }
         }
@@ -80,33 +90,38 @@ pub(super) async fn run(app: Shared, runner: Runner, socket: WebSocket) {
             End::Close { code: 1001, reason: "server shutting down" }
         }
     };
-    if let End::Close { code, reason } = end {
-        let frame = CloseFrame {
-            code,
-            reason: reason.into(),
-        };
-        // The peer may be gone already; there is nobody to tell.
-        let _ = session.socket.send(Message::Close(Some(frame))).await;
-    }
+    close(&mut session.socket, end).await;
+    app.metrics.count(Count::Disconnect);
     tracing::info!(runner.id = %uuid, "runner {uuid} disconnected");
 }
 
 impl Session<'_> {
+    async fn begin(&mut self) -> End {
+        // After the subscription: a key that was replaced since it was checked is noticed here or by the bell.
+        match note_contact(self.app, &self.runner).await {
+            Ok(()) => self.serve().await,
+            Err(denied) => own_trouble(denied),
+        }
+    }
+
     async fn serve(&mut self) -> End {
         loop {
             let silence = self.heard + self.app.bench.heartbeat_timeout;
             let outcome = match &mut self.state {
                 State::Idle => tokio::select! {
                     message = self.socket.recv() => self.receive(message).await,
-                    () = sleep_until(silence) => return End::Close { code: 1000, reason: "\"heartbeat_timeout\"" },
+                    () = self.runner_bell.heard() => self.check_credential().await,
+                    () = sleep_until(silence) => return LOST,
                 },
                 State::Polling(poll) => tokio::select! {
                     message = self.socket.recv() => self.receive(message).await,
+                    () = self.runner_bell.heard() => self.claim().await,
                     () = poll.bells.heard() => self.claim().await,
                     () = sleep_until(poll.deadline) => self.give_up().await,
                 },
                 State::Executing(execution) => tokio::select! {
                     message = self.socket.recv() => self.receive(message).await,
+                    () = self.runner_bell.heard() => self.check_credential().await,
                     () = execution.bell.heard() => self.look().await,
                 },
             };
@@ -125,10 +140,10 @@ impl Session<'_> {
             Message::Close(_) => return Err(End::Gone),
             Message::Binary(_) | Message::Ping(_) | Message::Pong(_) => return Ok(()),
         };
-        match serde_json::from_str(&text) {
+        match read(&text) {
             Ok(message) => self.hear(message).await,
             Err(error) if matches!(self.state, State::Idle) => {
-                tracing::warn!(runner.id = %self.runner.uuid, %error, "a runner sent what is no message");
+                tracing::warn!(runner.id = %self.runner.uuid, error, "a runner sent what is no message");
                 Err(End::Close {
                     code: 1007,
                     reason: "not a message of this protocol",
@@ -175,7 +190,7 @@ impl Session<'_> {
                 )
                 .await
             }
-            RunnerMessage::Canceled { job } => {
+            RunnerMessage::Canceled { job, .. } => {
                 words::canceled(self.app, &self.runner, job)
                     .await
                     .map_err(own_trouble)?;
@@ -192,9 +207,12 @@ impl Session<'_> {
     }
 
     async fn ready(&mut self, poll_timeout: Option<u32>) -> Result<(), End> {
-        let seconds = poll_timeout.unwrap_or(DEFAULT_POLL).clamp(1, MAX_POLL);
+        let seconds = poll_timeout.unwrap_or(DEFAULT_POLL);
         let deadline = Instant::now() + Duration::from_secs(u64::from(seconds));
-        note_contact(self.app, self.runner.id).await;
+        self.told_to_stop = false;
+        note_contact(self.app, &self.runner)
+            .await
+            .map_err(own_trouble)?;
         // Subscribed before the first look, so that no bell is missed.
         let id = self.runner.id;
         let lanes = self
@@ -214,24 +232,21 @@ impl Session<'_> {
     }
 
     async fn claim(&mut self) -> Result<(), End> {
-        for _ in 0..CLAIM_TRIES {
-            let runner = self.runner.clone();
-            let claim = move |tx: &mut dyn Tx| assign::claim(tx, &runner);
-            match self.app.store.ledger.submit(claim).await {
-                Ok(None) => return Ok(()),
-                Ok(Some(assignment)) => return self.assign(assignment).await,
-                Err(Denied::Raced) => {}
-                Err(denied) => return Err(own_trouble(denied)),
-            }
-        }
-        Ok(())
-    }
-
-    async fn assign(&mut self, assignment: assign::Assignment) -> Result<(), End> {
-        let assignment = assignment.with_token(self.app, self.runner.uuid);
+        let assignment = assign::next(self.app, &self.runner)
+            .await
+            .map_err(own_trouble)?;
+        let Some(assignment) = assignment else {
+            return Ok(());
+        };
         self.execute(assignment.job, assignment.claimed.uuid);
         self.say(&ServerMessage::Job(Box::new(assignment.claimed)))
             .await
+    }
+
+    async fn check_credential(&mut self) -> Result<(), End> {
+        words::check_credential(self.app, &self.runner)
+            .await
+            .map_err(own_trouble)
     }
 
     fn execute(&mut self, job: Job, uuid: JobUuid) {
@@ -250,6 +265,9 @@ impl Session<'_> {
         if let State::Executing(execution) = &self.state {
             return Ok(Some((execution.job.clone(), execution.uuid)));
         }
+        if self.told_to_stop || matches!(self.state, State::Polling(_)) {
+            return Ok(None);
+        }
         let Some(job) = words::held(self.app, &self.runner)
             .await
             .map_err(own_trouble)?
@@ -263,52 +281,50 @@ impl Session<'_> {
 
     async fn running(&mut self) -> Result<(), End> {
         let Some((job, uuid)) = self.held().await? else {
-            return Ok(());
+            return self.let_go().await;
         };
         match words::running(self.app, &self.runner, &job).await {
-            Ok(Directive::Stop) => self.stop().await,
-            Ok(Directive::Continue) | Err(Denied::Ended(_) | Denied::NotHolder) => {
-                self.ack(uuid).await
-            }
+            Ok(Directive::Continue) => self.ack(uuid).await,
+            Ok(Directive::Stop) | Err(Denied::NotHolder) => self.stop().await,
             Err(denied) => Err(own_trouble(denied)),
         }
     }
 
     async fn heartbeat(&mut self) -> Result<(), End> {
         let Some((job, uuid)) = self.held().await? else {
-            return Ok(());
+            return self.let_go().await;
         };
         words::heartbeat(self.app, &job);
         self.ack(uuid).await
     }
 
+    /// The runner speaks of a job that it does not hold, or not any more: it is to let go of it. One that asks for work
+    /// has let go already, and one that was told needs not be told twice.
+    async fn let_go(&mut self) -> Result<(), End> {
+        if self.told_to_stop || matches!(self.state, State::Polling(_)) {
+            return Ok(());
+        }
+        self.stop().await
+    }
+
     /// Something about the job changed; if it was stopped, the runner hears it at once.
     async fn look(&mut self) -> Result<(), End> {
-        let State::Executing(execution) = &mut self.state else {
+        let State::Executing(execution) = &self.state else {
             return Ok(());
         };
-        let id = execution.job.id;
-        let Some(now) = words::look(self.app, id).await.map_err(own_trouble)? else {
-            return self.stop().await;
-        };
-        if now.life.epoch != execution.job.life.epoch || words::is_stopped(now.life.status) {
-            return self.stop().await;
+        match words::fate(self.app, &execution.job)
+            .await
+            .map_err(own_trouble)?
+        {
+            Fate::GoesOn => Ok(()),
+            Fate::Stopped => self.stop().await,
+            Fate::Lost => Err(LOST),
         }
-        // The runner is alive and was too slow: it is to let go of the job.
-        if now.life.cause == Some(Trigger::SetUpDeadline) {
-            return self.stop().await;
-        }
-        if now.life.status.is_ended() && now.life.cause.is_some_and(Trigger::is_lost_contact) {
-            return Err(End::Close {
-                code: 1000,
-                reason: "\"heartbeat_timeout\"",
-            });
-        }
-        Ok(())
     }
 
     async fn stop(&mut self) -> Result<(), End> {
         self.state = State::Idle;
+        self.told_to_stop = true;
         self.say(&ServerMessage::Cancel).await
     }
 
@@ -317,6 +333,7 @@ impl Session<'_> {
         if matches!(&self.state, State::Executing(execution) if execution.uuid == job) {
             self.state = State::Idle;
         }
+        self.told_to_stop = false;
         self.ack(job).await
     }
 
@@ -325,20 +342,63 @@ impl Session<'_> {
     }
 
     async fn say(&mut self, message: &ServerMessage) -> Result<(), End> {
-        let text = serde_json::to_string(message).expect("a message is plain data");
-        self.socket
-            .send(Message::Text(text.into()))
-            .await
-            .map_err(|_| End::Gone)
+        say(&mut self.socket, message).await
     }
 }
 
-/// Our own trouble ends the connection without an acknowledgement: the runner comes back and says it again.
+/// The runner was not heard in time; the words are those of stock servers, quotes included.
+pub(super) const LOST: End = End::Close {
+    code: 1000,
+    reason: "\"heartbeat_timeout\"",
+};
+
+pub(super) async fn say(socket: &mut WebSocket, message: &ServerMessage) -> Result<(), End> {
+    let text = serde_json::to_string(message).expect("a message is plain data");
+    let sent = timeout(SEND_PATIENCE, socket.send(Message::Text(text.into()))).await;
+    match sent {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) | Err(_) => Err(End::Gone),
+    }
+}
+
+pub(super) async fn close(socket: &mut WebSocket, end: End) {
+    if let End::Close { code, reason } = end {
+        let frame = CloseFrame {
+            code,
+            reason: reason.into(),
+        };
+        // The peer may be gone already; there is nobody to tell.
+        let _ = timeout(SEND_PATIENCE, socket.send(Message::Close(Some(frame)))).await;
+    }
+}
+
+/// A message, if it is one: a poll timeout out of its range makes it none.
+fn read(text: &str) -> Result<RunnerMessage, String> {
+    let message = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if let RunnerMessage::Ready {
+        poll_timeout: Some(seconds),
+        ..
+    } = &message
+        && !POLL.contains(seconds)
+    {
+        return Err(format!("poll_timeout is {seconds}"));
+    }
+    Ok(message)
+}
+
+/// Our own trouble ends the connection without an acknowledgement: the runner comes back and says it again. A credential
+/// that was replaced ends it for good.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "it is what `map_err` hands over"
 )]
-fn own_trouble(denied: Denied) -> End {
+pub(super) fn own_trouble(denied: Denied) -> End {
+    if matches!(denied, Denied::Revoked) {
+        return End::Close {
+            code: 1008,
+            reason: "the key of this runner is not valid any more",
+        };
+    }
     tracing::error!(error = %denied, "a runner's word could not be carried out");
     End::Close {
         code: 1011,
@@ -346,14 +406,12 @@ fn own_trouble(denied: Denied) -> End {
     }
 }
 
-async fn note_contact(app: &App, runner: i64) {
-    let wall = app.wall();
-    let noted = app
-        .store
-        .ledger
-        .submit(move |tx: &mut dyn Tx| runner::heard(tx, runner, wall))
-        .await;
-    if let Err(error) = noted {
-        tracing::warn!(%error, "a runner's contact was not noted");
-    }
+/// Notes that the runner was here, if its key is still good.
+pub(super) async fn note_contact(app: &App, runner: &Runner) -> Result<(), Denied> {
+    let (wall, id, credential) = (app.wall(), runner.id, words::credential(runner));
+    let note = move |tx: &mut dyn Tx| {
+        credential.check(tx)?;
+        Ok(runner::heard(tx, id, wall)?)
+    };
+    app.store.ledger.submit(note).await
 }

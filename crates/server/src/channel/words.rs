@@ -1,14 +1,18 @@
 //! What a runner says about a job, carried out.
 
-use kiln_control::Denied;
+use std::time::Duration;
+
+use kiln_control::bench::Tier;
 use kiln_control::jobs::{self, Canceled, Delivered, Directive, Holder, Output};
+use kiln_control::{Credential, Denied};
 use kiln_model::v0::JobOutput;
-use kiln_model::{JobUuid, Status};
+use kiln_model::{JobUuid, Millis, Status, Trigger};
 use kiln_store::sql::job::{self, Job};
 use kiln_store::sql::runner::Runner;
 use kiln_store::{Query, Tx};
 
 use crate::app::App;
+use crate::metrics::{Count, Span};
 use crate::view;
 
 /// The one job a runner holds, newest claim first: `running` and `heartbeat` carry no job id and mean this one.
@@ -19,19 +23,67 @@ pub(super) async fn held(app: &App, runner: &Runner) -> Result<Option<Job>, Deni
 }
 
 /// The job as it is now.
-pub(super) async fn look(app: &App, id: i64) -> Result<Option<Job>, Denied> {
+async fn look(app: &App, id: i64) -> Result<Option<Job>, Denied> {
     app.store
         .reader
         .read(move |query| Ok(job::find(query, id)?))
         .await
 }
 
+/// What became of a job that a channel executes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    GoesOn,
+    /// It ended, or is somebody else's: the runner is to stop it.
+    Stopped,
+    /// The runner was not heard in time. It may still deliver what it has.
+    Lost,
+}
+
+/// Something about the job changed: whether it is still this runner's to execute.
+pub(super) async fn fate(app: &App, job: &Job) -> Result<Fate, Denied> {
+    let Some(now) = look(app, job.id).await? else {
+        return Ok(Fate::Stopped);
+    };
+    let lost = now.life.cause.is_some_and(Trigger::is_lost_contact);
+    Ok(match now.life.status {
+        _ if now.life.epoch != job.life.epoch => Fate::Stopped,
+        // The runner's own last word is acknowledged where it is heard.
+        Status::Claimed | Status::Running | Status::Completed | Status::Processed => Fate::GoesOn,
+        Status::Failed if now.life.cause == Some(Trigger::Fail) => Fate::GoesOn,
+        Status::Failed if lost => {
+            app.metrics.count(Count::HeartbeatTimeout);
+            Fate::Lost
+        }
+        Status::Pending | Status::Failed | Status::Canceled | Status::Abandoned => Fate::Stopped,
+    })
+}
+
 pub(super) async fn running(app: &App, runner: &Runner, job: &Job) -> Result<Directive, Denied> {
     let (id, holder, actor) = (job.id, holder(runner, job), view::actor(runner.uuid));
-    app.store
+    let credential = credential(runner);
+    let directive = app
+        .store
         .ledger
-        .submit(move |tx: &mut dyn Tx| jobs::start(tx, id, holder, &actor))
-        .await
+        .submit(move |tx: &mut dyn Tx| {
+            credential.check(tx)?;
+            jobs::start(tx, id, holder, &actor)
+        })
+        .await?;
+    // A job that was read after it began has told this before.
+    if directive == Directive::Continue && job.life.started.is_none() {
+        app.metrics.count(Count::JobUpdate(Status::Running));
+        observe(app, Span::Queue, job, Some(job.ask.created));
+    }
+    Ok(directive)
+}
+
+fn observe(app: &App, span: Span, job: &Job, since: Option<Millis>) {
+    let Some(since) = since else { return };
+    let millis = u64::try_from(app.wall().0 - since.0).unwrap_or_default();
+    let tier = Tier::of_priority(job.ask.priority);
+    app.metrics
+        .observe(span, tier, Duration::from_millis(millis));
 }
 
 /// Alive: kept in memory, written with everybody else's within a second.
@@ -49,13 +101,16 @@ pub(super) async fn delivered(
     output: JobOutput,
 ) -> Result<Option<Delivered>, Denied> {
     let error = output.error.clone();
+    let failed = error.is_some();
     let body = serde_json::to_vec(&output).expect("an output is plain data");
     let output = Output::new(body);
     let (runner_id, actor) = (runner.id, view::actor(runner.uuid));
+    let credential = credential(runner);
     let outcome = app
         .store
         .ledger
         .submit(move |tx: &mut dyn Tx| {
+            credential.check(tx)?;
             let Some(found) = job::find_public(tx, &uuid.to_string())? else {
                 return Ok(None);
             };
@@ -67,10 +122,23 @@ pub(super) async fn delivered(
                 None => jobs::complete(tx, found.id, holder, &output, &actor)?,
                 Some(error) => jobs::fail(tx, found.id, holder, Some(&output), error, &actor)?,
             };
-            Ok(Some(delivered))
+            Ok(Some((delivered, found)))
         })
         .await;
-    not_theirs_is_nothing(outcome)
+    let Some((delivered, found)) = not_theirs_is_nothing(outcome)? else {
+        return Ok(None);
+    };
+    if delivered == Delivered::Accepted {
+        let status = if failed {
+            Status::Failed
+        } else {
+            Status::Completed
+        };
+        app.metrics.count(Count::JobUpdate(status));
+        observe(app, Span::Run, &found, found.life.started);
+        observe(app, Span::Complete, &found, Some(found.ask.created));
+    }
+    Ok(Some(delivered))
 }
 
 pub(super) async fn canceled(
@@ -79,10 +147,12 @@ pub(super) async fn canceled(
     uuid: JobUuid,
 ) -> Result<Option<Canceled>, Denied> {
     let (runner_id, actor) = (runner.id, view::actor(runner.uuid));
+    let credential = credential(runner);
     let outcome = app
         .store
         .ledger
         .submit(move |tx: &mut dyn Tx| {
+            credential.check(tx)?;
             let Some(found) = job::find_public(tx, &uuid.to_string())? else {
                 return Ok(None);
             };
@@ -93,12 +163,27 @@ pub(super) async fn canceled(
             jobs::runner_canceled(tx, found.id, holder, &actor).map(Some)
         })
         .await;
-    not_theirs_is_nothing(outcome)
+    let canceled = not_theirs_is_nothing(outcome)?;
+    if canceled == Some(Canceled::Now) {
+        app.metrics.count(Count::JobUpdate(Status::Canceled));
+    }
+    Ok(canceled)
 }
 
-/// Whether a job that was running has been stopped from elsewhere.
-pub(super) const fn is_stopped(status: Status) -> bool {
-    matches!(status, Status::Canceled | Status::Abandoned)
+/// Whether the runner may still speak, when nothing is to be written.
+pub(super) async fn check_credential(app: &App, runner: &Runner) -> Result<(), Denied> {
+    let credential = credential(runner);
+    app.store
+        .ledger
+        .submit(move |tx: &mut dyn Tx| credential.check(tx))
+        .await
+}
+
+pub(super) const fn credential(runner: &Runner) -> Credential {
+    Credential {
+        runner: runner.id,
+        version: runner.key_version,
+    }
 }
 
 const fn holder(runner: &Runner, job: &Job) -> Holder {

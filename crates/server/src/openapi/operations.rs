@@ -45,6 +45,7 @@ macro_rules! operations {
 
 operations! {
     get "/healthz" healthz () -> 200 Text, "Answers once the store does";
+    get "/metrics" get_metrics () -> 200 Text, "Counters and gauges for Prometheus";
     get "/v0/server/version" version () -> 200 One("ServerVersion"), "The server's version";
     get "/v0/server/spec" get_openapi () -> 200 Anything, "This document";
     get "/v0/server/config" get_config () -> 200 One("ServerConfig"), "What is configured, without secrets";
@@ -104,10 +105,12 @@ operations! {
     delete "/v0/projects/{project}/keys/{key}" revoke_project_key () -> 204 Nothing, "Revoke a key at once";
     get "/v0/projects/{project}/specs" list_project_specs () -> 200 Page("Spec"), "What a run may ask for";
     get "/v0/projects/{project}/specs/{spec}" get_project_spec () -> 200 One("Spec"), "One of these";
-    get "/v0/projects/{project}/jobs" list_jobs () -> 200 All("Job"), "A project's jobs, the newest first";
+    get "/v0/projects/{project}/jobs" list_jobs () -> 200 Page("Job"), "A project's jobs, the newest first";
     get "/v0/projects/{project}/jobs/{job}" get_job () -> 200 One("Job"), "A job and, at its end, its output";
     post "/v0/projects/{project}/jobs/{job}/cancel" cancel_job () -> 200 One("Job"), "Cancel a job";
-    get "/v0/projects/{project}/jobs/{job}/events" list_events () -> 200 All("JobEvent"), "What happened to a job";
+    get "/v0/projects/{project}/jobs/{job}/events" list_events () -> 200 All("JobEvent"), "What happened to a job; live as `text/event-stream`";
+    post "/v0/projects/{project}/jobs/{job}/retry" retry_job () -> 201 One("Job"), "Do an ended job again, as a new job";
+    get "/v0/projects/{project}/jobs/{job}/why" explain_job () -> 200 One("Waiting"), "Why a job waits";
     get "/v0/projects/{project}/reports" list_reports () -> 200 Page("Report"), "A project's reports, the newest first";
     post "/v0/projects/{project}/reports" create_report ("NewReport") -> 201 One("Report"), "Results that the client measured itself";
     get "/v0/projects/{project}/reports/{report}" get_report () -> 200 One("Report"), "A report";
@@ -161,6 +164,9 @@ operations! {
     post "/v0/runners/{runner}/specs" add_runner_spec ("SpecRef") -> 201 One("Spec"), "Let it serve another spec";
     delete "/v0/runners/{runner}/specs/{spec}" remove_runner_spec () -> 204 Nothing, "Let it no longer serve one";
     get "/v0/runners/{runner}/channel" open_channel () -> 101 Socket, "A runner's channel";
+    post "/v0/runners/{runner}/jobs" claim_job ("ClaimRequest") -> 200 Anything, "The next job, or null when none came in time";
+    get "/v0/runners/{runner}/jobs/{job}" open_job_channel () -> 101 Socket, "A channel for one claimed job";
+    post "/v0/runners/{runner}/jobs/{job}/token" renew_pull_token () -> 200 One("PullToken"), "Another token for the job's image";
     get "/v0/specs" list_specs () -> 200 Page("Spec"), "All specs";
     post "/v0/specs" create_spec ("NewSpec") -> 201 One("Spec"), "A new spec";
     get "/v0/specs/{spec}" get_spec () -> 200 One("Spec"), "A spec";

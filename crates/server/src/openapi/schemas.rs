@@ -67,6 +67,13 @@ const ROLE: Kind = OneOf(&["member", "leader"]);
 const DIRECTION: Kind = OneOf(&["smaller_is_better", "larger_is_better"]);
 const LIMIT: Kind = OneOf(&["lower", "upper"]);
 const ALERT: Kind = OneOf(&["active", "dismissed", "silenced"]);
+const BLOCKER: Kind = OneOf(&[
+    "none",
+    "limit",
+    "no_runner",
+    "no_live_runner",
+    "runners_busy",
+]);
 const LEVEL: Kind = OneOf(&["free", "pro", "team", "enterprise"]);
 
 macro_rules! schemas {
@@ -189,17 +196,24 @@ schemas! {
         may("project", Text), may("idempotency_key", Text), may("branch", Text), may("hash", Text),
         may("start_point", One("StartPoint")), may("testbed", Text), may("thresholds", One("RunThresholds")),
         may("start_time", Time), may("end_time", Time), may("results", Texts), may("settings", Anything),
-        may("job", One("NewRunJob")),
+        may("context", Anything), may("job", One("NewRunJob")), may("image", Text), may("spec", Text),
     ];
     "NewRunJob": [
         is("image", Text), may("spec", Text), may("entrypoint", Texts), may("cmd", Texts), may("env", Anything),
         may("timeout", Integer), may("file_paths", Texts), may("iter", Integer), may("allow_failure", Boolean),
+        may("build_time", Boolean), may("file_size", Boolean), may("backdate", Time),
     ];
     "Job": [
         is("uuid", Uuid), is("status", Text), is("spec", One("Spec")), may("config", Anything), may("runner", Uuid),
         may("claimed", Time), may("started", Time), may("completed", Time), is("created", Time),
-        is("modified", Time), may("output", One("JobOutput")),
+        is("modified", Time), may("output", One("JobOutput")), may("error", Text), may("retry_of", Uuid),
     ];
+    "Waiting": [
+        is("status", Text), is("blocker", BLOCKER), is("detail", Text), may("position", Integer),
+        may("estimate_seconds", Integer),
+    ];
+    "ClaimRequest": [may("poll_timeout", Integer)];
+    "PullToken": [is("oci_token", Text)];
     "JobOutput": [is("results", Many("IterationOutput")), may("error", Text), may("conditions", Anything)];
     "IterationOutput": [is("exit_code", Integer), may("stdout", Text), may("stderr", Text), may("output", Anything)];
     "JobEvent": [

@@ -2,26 +2,38 @@
 
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
+use kiln_control::bench::{self, RetryRun};
 use kiln_control::{Denied, access, jobs};
-use kiln_model::v0::{DateTime, Job, JobEvent, JobOutput, Permission};
-use kiln_model::{JobUuid, Status};
-use kiln_store::sql::{job, job_event, job_output, report, runner, spec};
+use kiln_model::v0::{DateTime, Job, JobOutput, Permission, Waiting};
+use kiln_model::{JobUuid, ReportUuid, Status};
+use kiln_store::sql::job::{self, Listing};
+use kiln_store::sql::{job_output, report, runner, spec};
 use kiln_store::{ObjectKey, Query, Tx};
 use serde::Deserialize;
 
+use super::listing::Listed;
 use crate::app::{App, Shared};
 use crate::error::{ApiError, ApiResult};
 use crate::identity::Caller;
 use crate::view;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Paging {
+pub(super) struct Filter {
     #[serde(default = "default_per_page")]
     per_page: u8,
     /// 0 and 1 are both the first.
     #[serde(default)]
     page: u32,
+    status: Option<Status>,
+    direction: Option<Direction>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Direction {
+    Asc,
+    Desc,
 }
 
 const fn default_per_page() -> u8 {
@@ -32,19 +44,26 @@ pub(super) async fn list_jobs(
     State(app): State<Shared>,
     Caller(caller): Caller,
     Path(project_ref): Path<String>,
-    UrlQuery(paging): UrlQuery<Paging>,
-) -> ApiResult<Json<Vec<Job>>> {
-    let limit = i64::from(paging.per_page);
-    let offset = limit * i64::from(paging.page.saturating_sub(1));
+    UrlQuery(filter): UrlQuery<Filter>,
+) -> ApiResult<Listed<Job>> {
+    let limit = i64::from(filter.per_page);
+    let listing = Listing {
+        status: filter.status,
+        oldest_first: filter.direction == Some(Direction::Asc),
+        limit,
+        offset: limit * i64::from(filter.page.saturating_sub(1)),
+    };
     let read = move |query: &mut dyn Query| {
         let project = access::project(query, &caller, &project_ref, Permission::View)?;
-        let found = job::of_project(query, project.id, limit, offset)?;
-        found
+        let total = job::count_of_project(query, project.id, listing.status)?;
+        let found = job::of_project(query, project.id, listing)?;
+        let items = found
             .iter()
             .map(|job| show(query, job))
-            .collect::<Result<Vec<_>, Denied>>()
+            .collect::<Result<Vec<_>, Denied>>()?;
+        Ok::<_, Denied>(Listed { items, total })
     };
-    Ok(Json(app.store.reader.read(read).await?))
+    Ok(app.store.reader.read(read).await?)
 }
 
 pub(super) async fn get_job(
@@ -65,23 +84,16 @@ pub(super) async fn get_job(
     };
     let (mut shown, output, unreadable) = app.store.reader.read(read).await?;
     if let Some(output) = output {
-        shown.output = Some(load(&app, output).await?);
+        let mut output = load(&app, output).await?;
+        // Where stock clients look for a reason.
+        output.error = output.error.or_else(|| shown.error.clone());
+        shown.output = Some(output);
     }
     if let Some(reason) = unreadable.filter(|_| is_stock_client(&headers)) {
         shown.status = Status::Failed;
         shown.output.get_or_insert_default().error = Some(reason);
     }
     Ok(Json(shown))
-}
-
-/// Why the report of a completed job has no numbers, if it never will have any.
-fn unreadable(query: &mut dyn Query, found: &job::Job) -> Result<Option<String>, Denied> {
-    let report = match found.ask.report {
-        Some(id) if found.life.status == Status::Completed => report::find(query, id)?,
-        _ => None,
-    };
-    let invalid = report.filter(|report| report.status == "invalid");
-    Ok(invalid.and_then(|report| report.error))
 }
 
 /// Stock clients wait for `processed` and know no other end of a completed job; they tell their version in every request.
@@ -104,46 +116,46 @@ pub(super) async fn cancel_job(
     Ok(Json(app.store.ledger.submit(cancel).await?))
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct After {
-    /// The number of the last event the caller has seen.
-    #[serde(default)]
-    after: i64,
-}
-
-/// No output that came through a channel is longer.
-const MAX_OUTPUT: u64 = 64 << 20;
-/// More at once would be a download, not a timeline.
-const MAX_EVENTS: i64 = 1_000;
-
-pub(super) async fn list_events(
+/// Does an ended job again, as a new job that names it.
+pub(super) async fn retry_job(
     State(app): State<Shared>,
     Caller(caller): Caller,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
-    UrlQuery(after): UrlQuery<After>,
-) -> ApiResult<Json<Vec<JobEvent>>> {
+) -> ApiResult<(StatusCode, Json<Job>)> {
+    let (wall, entropy) = (app.wall(), &*app.entropy);
+    let retry = RetryRun {
+        job: JobUuid::mint(wall, entropy),
+        report: ReportUuid::mint(wall, entropy),
+        account: caller.account().map(|account| account.id),
+        actor: caller.actor(),
+    };
+    let submit = move |tx: &mut dyn Tx| {
+        let found = find(tx, &caller, &project_ref, uuid, Permission::Create)?;
+        let made = bench::retry_run(tx, &found, &retry)?;
+        show(tx, &made)
+    };
+    let made = app.store.ledger.submit(submit).await?;
+    Ok((StatusCode::CREATED, Json(made)))
+}
+
+/// Why a job waits.
+pub(super) async fn explain_job(
+    State(app): State<Shared>,
+    Caller(caller): Caller,
+    Path((project_ref, uuid)): Path<(String, JobUuid)>,
+) -> ApiResult<Json<Waiting>> {
+    let wall = app.wall();
     let read = move |query: &mut dyn Query| {
         let found = find(query, &caller, &project_ref, uuid, Permission::View)?;
-        let events = job_event::after(query, found.id, after.after, MAX_EVENTS)?;
-        Ok::<_, Denied>(events.into_iter().map(event).collect::<Vec<_>>())
+        jobs::waiting(query, &found, wall)
     };
     Ok(Json(app.store.reader.read(read).await?))
 }
 
-fn event(row: job_event::JobEvent) -> JobEvent {
-    JobEvent {
-        number: row.number,
-        event: row.what,
-        from: row.from,
-        to: row.to,
-        epoch: row.epoch,
-        actor: row.actor,
-        detail: row.detail,
-        at: DateTime(row.at),
-    }
-}
+/// No output that came through a channel is longer.
+const MAX_OUTPUT: u64 = 64 << 20;
 
-fn find<Q: Query + ?Sized>(
+pub(super) fn find<Q: Query + ?Sized>(
     query: &mut Q,
     caller: &access::Caller,
     project_ref: &str,
@@ -164,6 +176,11 @@ fn show<Q: Query + ?Sized>(query: &mut Q, found: &job::Job) -> Result<Job, Denie
         Some(id) => runner::find(query, id)?.map(|runner| runner.uuid),
         None => None,
     };
+    let retry_of = match found.ask.retry_of {
+        Some(id) => job::find(query, id)?,
+        None => None,
+    };
+    let unreadable = unreadable(query, found)?;
     Ok(Job {
         uuid: view::job_uuid(found)?,
         status: found.life.status,
@@ -176,7 +193,23 @@ fn show<Q: Query + ?Sized>(query: &mut Q, found: &job::Job) -> Result<Job, Denie
         created: DateTime(found.ask.created),
         modified: DateTime(found.life.modified),
         output: None,
+        error: unreadable.or_else(|| found.life.message.clone()),
+        retry_of: retry_of.as_ref().map(view::job_uuid).transpose()?,
     })
+}
+
+/// Why the output of a completed job could not be read, if it could not.
+fn unreadable<Q: Query + ?Sized>(
+    query: &mut Q,
+    found: &job::Job,
+) -> Result<Option<String>, Denied> {
+    let (Status::Completed, Some(id)) = (found.life.status, found.ask.report) else {
+        return Ok(None);
+    };
+    let report = report::find(query, id)?;
+    Ok(report
+        .filter(|report| report.status == "invalid")
+        .map(|report| report.error.unwrap_or_default()))
 }
 
 async fn load(app: &App, output: job_output::JobOutput) -> ApiResult<JobOutput> {

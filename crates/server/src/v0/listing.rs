@@ -1,12 +1,12 @@
 //! Lists: what may be asked of one, and how a part of one is answered.
 
 use axum::Json;
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::HeaderValue;
 use axum::response::{IntoResponse, Response};
 use kiln_store::sql::listing::{Listing, Order, OrderBy, Page};
 use serde::{Deserialize, Serialize};
 
-const TOTAL_COUNT: HeaderName = HeaderName::from_static("x-total-count");
+use crate::layers::TOTAL_COUNT;
 
 /// The query of a list.
 #[derive(Debug, Deserialize)]

@@ -2,6 +2,8 @@
 
 use axum::Json;
 use axum::extract::{Query as UrlQuery, State};
+use axum::http::HeaderName;
+use axum::http::header::CONTENT_TYPE;
 use kiln_model::v0::{
     AuditEntry, ConsoleConfig, DateTime, JobCounts, ServerConfig, ServerStats, ServerVersion,
 };
@@ -23,6 +25,14 @@ pub(super) async fn healthz(State(app): State<Shared>) -> ApiResult<&'static str
         .read(|query: &mut dyn Query| query.query("SELECT 1", &[]));
     answered.await?;
     Ok("ready\n")
+}
+
+/// Sums and counts for Prometheus; nothing in them names anybody.
+pub(super) async fn get_metrics(
+    State(app): State<Shared>,
+) -> ([(HeaderName, &'static str); 1], String) {
+    let text = app.metrics.render(app.channels.count());
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text)
 }
 
 pub(super) async fn version() -> Json<ServerVersion> {

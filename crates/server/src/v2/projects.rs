@@ -42,7 +42,7 @@ pub(super) async fn find_or_create(app: &Shared, name: &Name) -> OciResult<Repos
         OrganizationUuid::mint(wall, entropy),
     );
     let made = app.store.ledger.submit(move |tx: &mut dyn Tx| {
-        tx.serialize_on("create project")?;
+        projects::serialize_creation(tx)?;
         if let Some(found) = project::find_by_ref(tx, slug.as_str())? {
             return Ok::<_, Denied>(found.id);
         }

@@ -247,21 +247,60 @@ pub fn held_by<Q: Query + ?Sized>(query: &mut Q, runner: i64) -> Result<Vec<Job>
         .collect()
 }
 
-/// The newest jobs of a project.
+/// Which jobs of a project, and in what order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    pub status: Option<Status>,
+    pub oldest_first: bool,
+    pub limit: i64,
+    pub offset: i64,
+}
+
+/// A page of the jobs of a project, newest first unless asked otherwise.
 pub fn of_project<Q: Query + ?Sized>(
     query: &mut Q,
     project: i64,
-    limit: i64,
-    offset: i64,
+    listing: Listing,
 ) -> Result<Vec<Job>, Error> {
+    let order = if listing.oldest_first {
+        "created, id"
+    } else {
+        "created DESC, id DESC"
+    };
+    let (filter, status) = by_status(listing.status);
     let sql = format!(
-        "SELECT {COLUMNS} FROM job WHERE project_id = ?1 ORDER BY created DESC, id DESC LIMIT ?2 OFFSET ?3"
+        "SELECT {COLUMNS} FROM job WHERE project_id = ?1 {filter} ORDER BY {order} LIMIT ?3 OFFSET ?4"
     );
     query
-        .query(&sql, params![project, limit, offset])?
+        .query(
+            &sql,
+            params![project, status, listing.limit, listing.offset],
+        )?
         .iter()
         .map(read)
         .collect()
+}
+
+pub fn count_of_project<Q: Query + ?Sized>(
+    query: &mut Q,
+    project: i64,
+    status: Option<Status>,
+) -> Result<u64, Error> {
+    let (filter, status) = by_status(status);
+    let sql = format!("SELECT COUNT(*) FROM job WHERE project_id = ?1 {filter}");
+    let row = query.query_one(&sql, params![project, status])?;
+    row.ok_or_else(|| Error::Corrupt {
+        what: "a count answered nothing".to_owned(),
+    })?
+    .get(0)
+}
+
+/// A condition on `?2`: without a status it holds for every job.
+fn by_status(status: Option<Status>) -> (&'static str, i64) {
+    match status {
+        Some(status) => ("AND status = ?2", status.code()),
+        None => ("AND status <> ?2", -1),
+    }
 }
 
 /// Ids of the live jobs of a kind, or of one queue of it, up to `limit`.

@@ -3,7 +3,7 @@
 use kiln_model::{Millis, ResourceName, RunnerUuid, Slug};
 
 use super::listing::{self, Listing, Page, Source};
-use crate::{Error, Query, Row, Tx, Value, params};
+use crate::{Bell, Error, Query, Row, Tx, Value, params};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runner {
@@ -60,7 +60,22 @@ pub fn set_key(tx: &mut dyn Tx, id: i64, key_hash: &str) -> Result<(), Error> {
         "UPDATE runner SET key_hash = ?2, key_version = key_version + 1, modified = ?3 WHERE id = ?1",
         params![id, key_hash, wall],
     )?;
+    // Open channels look again, on whichever server they are.
+    tx.ring(Bell::Runner(id));
     Ok(())
+}
+
+/// Whether a credential of this version still speaks for the runner.
+pub fn is_current<Q: Query + ?Sized>(
+    query: &mut Q,
+    id: i64,
+    key_version: i64,
+) -> Result<bool, Error> {
+    let row = query.query_one(
+        "SELECT id FROM runner WHERE id = ?1 AND key_version = ?2 AND archived IS NULL",
+        params![id, key_version],
+    )?;
+    Ok(row.is_some())
 }
 
 pub fn find<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Runner>, Error> {
@@ -129,6 +144,8 @@ pub fn update(tx: &mut dyn Tx, runner: &Runner) -> Result<(), Error> {
             wall
         ],
     )?;
+    // Open channels look again, on whichever server they are.
+    tx.ring(Bell::Runner(runner.id));
     Ok(())
 }
 

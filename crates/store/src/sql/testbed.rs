@@ -45,7 +45,7 @@ pub fn find<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Testbed>
         .transpose()
 }
 
-/// The testbed of that name, on `spec` from now on.
+/// The testbed of that name; on `spec` from now on, if there is one.
 pub fn ensure(
     tx: &mut dyn Tx,
     project: i64,
@@ -58,7 +58,8 @@ pub fn ensure(
     tx.execute(
         "INSERT INTO testbed (uuid, project_id, name, slug, spec_id, created, modified) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) \
-         ON CONFLICT (project_id, name) DO UPDATE SET spec_id = excluded.spec_id, archived = NULL",
+         ON CONFLICT (project_id, name) DO UPDATE \
+         SET spec_id = COALESCE(excluded.spec_id, testbed.spec_id), archived = NULL",
         params![uuid.to_string(), project, name.as_str(), slug, spec, wall],
     )?;
     let row = tx.query_one(

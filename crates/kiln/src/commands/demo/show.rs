@@ -112,24 +112,15 @@ impl Story {
             return Ok(());
         };
         terminal.data("")?;
-        let isolation = conditions["isolation"].as_str().unwrap_or("unknown");
+        let isolation = conditions.isolation.as_deref().unwrap_or("unknown");
         let runner = self
             .job
             .runner
             .map_or_else(String::new, |runner| format!(" on runner {runner}"));
         terminal.data(&format!("Sealed by the {isolation} back end{runner}"))?;
-        let layers = conditions["layers"]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default();
-        for layer in layers {
-            let mark = if layer["applied"].as_bool() == Some(true) {
-                "yes"
-            } else {
-                "NO "
-            };
-            let name = layer["name"].as_str().unwrap_or_default();
-            let detail = layer["detail"].as_str().unwrap_or_default();
+        for layer in &conditions.layers {
+            let mark = if layer.applied { "yes" } else { "NO " };
+            let (name, detail) = (&layer.name, &layer.detail);
             terminal.data(&format!("  {mark} {name:<16} {detail}"))?;
         }
         Ok(())

@@ -13,7 +13,7 @@ pub(super) fn list(context: &Context<'_>, request: &cli::Repository) -> Result<E
     let remote = Remote::of(context, &reference)?;
     let listing = remote.client.tags(reference.repository());
     let tags = remote.runtime.block_on(listing).map_err(from_remote)?;
-    if request.target.json.json {
+    if request.access.json.json {
         context.terminal.json(&tags)?;
         return Ok(Exit::Ok);
     }
@@ -33,7 +33,7 @@ pub(super) fn show(context: &Context<'_>, request: &cli::Named) -> Result<Exit, 
         Manifest::Image(image) => ("layers", &image.layers),
         Manifest::Index(index) => ("manifests", &index.manifests),
     };
-    if request.target.json.json {
+    if request.access.json.json {
         let mut shown = json!({
             "digest": descriptor.digest,
             "media_type": descriptor.media_type,
@@ -75,7 +75,7 @@ pub(super) fn tag(context: &Context<'_>, request: &cli::Tag) -> Result<Exit, Fai
     let version = reference.version();
     let tagging = remote.client.tag(reference.repository(), &version, &tag);
     let digest = remote.runtime.block_on(tagging).map_err(from_remote)?;
-    if request.target.json.json {
+    if request.access.json.json {
         context
             .terminal
             .json(&json!({"tag": tag.as_str(), "digest": digest}))?;
@@ -95,7 +95,7 @@ pub(super) fn remove(context: &Context<'_>, request: &cli::Named) -> Result<Exit
     let version = reference.version();
     let removing = remote.client.delete(reference.repository(), &version);
     remote.runtime.block_on(removing).map_err(from_remote)?;
-    if request.target.json.json {
+    if request.access.json.json {
         context
             .terminal
             .json(&json!({"removed": reference.to_string()}))?;

@@ -4,8 +4,8 @@ use kiln_image::{Client, Credentials, Reference, RegistryUrl, RemoteError, Remot
 use tokio::runtime::Runtime;
 
 use crate::commands::Context;
+use crate::commands::connection::whereabouts;
 use crate::commands::server::runtime;
-use crate::commands::target::whereabouts;
 use crate::failure::{Exit, Failure};
 
 pub(super) struct Remote {

@@ -33,7 +33,7 @@ pub(super) fn push(context: &Context<'_>, request: &Push) -> Result<Exit, Failur
         .client
         .push(&source.image, reference.repository(), &tags, &progress);
     let digest = remote.runtime.block_on(pushing).map_err(from_remote)?;
-    report(context, request.target.json.json, &reference, &digest)
+    report(context, request.access.json.json, &reference, &digest)
 }
 
 pub(super) fn pull(context: &Context<'_>, request: &Pull) -> Result<Exit, Failure> {
@@ -59,7 +59,7 @@ pub(super) fn pull(context: &Context<'_>, request: &Pull) -> Result<Exit, Failur
         .map_err(|error| broke(&error))?;
     report(
         context,
-        request.target.json.json,
+        request.access.json.json,
         &reference,
         image.digest(),
     )

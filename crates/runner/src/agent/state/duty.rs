@@ -21,7 +21,7 @@ pub(super) enum Duty {
     Executing {
         job: JobUuid,
     },
-    /// The work is being stopped; its own report no longer counts.
+    /// The work is being stopped; what it reports counts only as evidence.
     Stopping {
         job: JobUuid,
         cause: Cause,
@@ -42,6 +42,8 @@ pub(super) enum Duty {
     },
 }
 
+const STOPPED: &str = "the runner was stopped while it held this job; submit it again";
+
 /// Why work is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
@@ -52,15 +54,19 @@ pub(super) enum Cause {
 }
 
 impl Cause {
+    /// The last word about a job that was stopped before it ran.
     pub(super) fn report(self, job: JobUuid) -> Delivery {
         match self {
             Self::Canceled => Delivery::canceled(job),
-            Self::Stopped => Delivery::failed(
-                job,
-                Vec::new(),
-                "the runner was stopped while it held this job; submit it again",
-                None,
-            ),
+            Self::Stopped => Delivery::failed(job, Vec::new(), STOPPED, None),
+        }
+    }
+
+    /// The last word about a job that was stopped while it ran, with what came of it until then.
+    pub(super) fn report_with(self, delivery: Delivery) -> Delivery {
+        match self {
+            Self::Canceled => delivery.into_canceled(),
+            Self::Stopped => delivery.into_stopped(STOPPED),
         }
     }
 }

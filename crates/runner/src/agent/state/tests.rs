@@ -356,6 +356,23 @@ fn a_declined_update_is_not_invited_again() {
 }
 
 #[test]
+fn an_update_that_is_wanted_ends_an_idle_agent_for_it() {
+    let mut machine = Machine::idle();
+    machine.state = machine.state.with_updates();
+    let effects = machine.on(received(ServerMessage::Update {
+        version: "9".to_owned(),
+        url: "https://kiln.example/kiln".to_owned(),
+        checksum: "ab".to_owned(),
+    }));
+    let offer = Offer {
+        version: "9".to_owned(),
+        url: "https://kiln.example/kiln".to_owned(),
+        checksum: "ab".to_owned(),
+    };
+    assert_eq!(effects, [Effect::Exit(Exit::Update(Box::new(offer)))]);
+}
+
+#[test]
 fn a_silent_server_is_given_up_and_connected_anew() {
     let mut idle = Machine::idle();
     assert_eq!(idle.after(Duration::from_secs(84)), []);
@@ -488,7 +505,12 @@ fn a_drain_without_a_channel_and_a_job_ends_at_once() {
 fn a_stop_ends_the_job_and_reports_that() {
     let mut machine = Machine::executing();
     assert_eq!(machine.on(Event::Stop), [Effect::StopWork]);
-    let effects = machine.on(Event::Executed(result(JOB)));
+    let effects = machine.on(Event::Executed(Delivery::failed(
+        job_id(JOB),
+        Vec::new(),
+        "the command was stopped",
+        None,
+    )));
     let [Effect::Spool(report)] = effects.as_slice() else {
         panic!("{effects:?}")
     };

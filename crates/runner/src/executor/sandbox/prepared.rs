@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use kiln_model::v0::{ClaimedJob, JobConfig};
+use kiln_model::v0::Conditions;
 use kiln_sandbox::{CancelToken, CollectedFile, Exit, FileLimit, FileOutcome, Limits, Outcome};
 use tokio_util::sync::CancellationToken;
 
+use super::measured;
 use super::sink::Sink;
 use super::stage::{Stage, StageError};
+use super::task::Task;
 use super::{Parts, blocking};
-use crate::executor::{Conditions, Execution, IterationUsage, Prepared, SealedLayer, Verdict};
+use crate::executor::{Execution, Prepared, Verdict, conditions as told};
 use crate::{Captured, Iteration, MAX_MESSAGE_BYTES, Output};
 
 /// As many as a job may ask for.
@@ -22,15 +24,15 @@ const GRACE: Duration = Duration::from_secs(5);
 
 pub(super) struct PreparedJob {
     parts: Parts,
-    config: JobConfig,
+    task: Task,
     conditions: Conditions,
 }
 
 impl PreparedJob {
-    pub(super) fn new(parts: Parts, job: &ClaimedJob, conditions: Conditions) -> Self {
+    pub(super) fn new(parts: Parts, task: Task, conditions: Conditions) -> Self {
         Self {
             parts,
-            config: job.config.clone(),
+            task,
             conditions,
         }
     }
@@ -64,20 +66,21 @@ impl PreparedJob {
     fn run(self, cancel: &CancelToken) -> Execution {
         let Self {
             mut parts,
-            config,
+            task,
             mut conditions,
         } = self;
         let started = parts.shared.clock.monotonic();
         let mut output = Output::default();
         let mut verdict = Verdict::Completed;
-        for number in 1..=config.iter.unwrap_or(1) {
-            let left = Duration::from_secs(u64::from(config.timeout))
+        for number in 1..=task.iterations {
+            let left = task
+                .timeout
                 .saturating_sub(parts.shared.clock.monotonic().since(started));
-            match run_once(&mut parts, left, cancel) {
+            match run_once(&mut parts, &task, left, cancel) {
                 Ok((exit, iteration)) => {
-                    conditions.iterations.push(IterationUsage::new(&exit));
-                    conditions.layers = layers(&exit);
-                    let judged = judge(number, &exit, &config);
+                    conditions.iterations.push(told::usage(&exit));
+                    conditions.layers = told::layers(&exit);
+                    let judged = judge(number, &exit, &task);
                     output.push(iteration);
                     if let Some(failure) = judged {
                         verdict = Verdict::Failed(failure);
@@ -91,6 +94,9 @@ impl PreparedJob {
             }
         }
         conditions.stages.run_ms = parts.shared.since(started);
+        if let (Some(quiet), Some(noise)) = (&parts.shared.config.quiet, &mut conditions.noise) {
+            quiet.look_after(noise);
+        }
         if let Err(error) = parts.chamber.destroy() {
             tracing::error!(
                 error = &error as &dyn std::error::Error,
@@ -108,6 +114,7 @@ impl PreparedJob {
 
 fn run_once(
     parts: &mut Parts,
+    task: &Task,
     timeout: Duration,
     cancel: &CancelToken,
 ) -> Result<(Exit, Iteration), kiln_sandbox::Error> {
@@ -117,7 +124,11 @@ fn run_once(
         stdout_bytes: parts.shared.config.stream_bytes,
         stderr_bytes: parts.shared.config.stream_bytes,
         files: FileLimit {
-            bytes: MAX_MESSAGE_BYTES as u64,
+            bytes: if task.file_size {
+                0
+            } else {
+                MAX_MESSAGE_BYTES as u64
+            },
             count: MAX_FILES,
         },
         resources: Vec::new(),
@@ -127,7 +138,13 @@ fn run_once(
         .chamber
         .run(&parts.command, &limits, &mut sink, cancel)?;
     let (stdout, stderr) = sink.into_captured(exit.stdout, exit.stderr);
-    let files = (!parts.command.files.is_empty()).then(|| collected(&mut exit.files));
+    let files = match measured::document(task, &exit) {
+        Some(document) => Some(BTreeMap::from([(
+            measured::KEY.to_owned(),
+            document.as_str().into(),
+        )])),
+        None => (!parts.command.files.is_empty()).then(|| collected(&mut exit.files)),
+    };
     let iteration = Iteration {
         exit_code: exit_code(exit.outcome),
         stdout,
@@ -153,15 +170,15 @@ fn collected(files: &mut [CollectedFile]) -> BTreeMap<String, Captured> {
 }
 
 /// Why an iteration fails its job, if it does.
-fn judge(number: u32, exit: &Exit, config: &JobConfig) -> Option<String> {
-    let tolerant = config.allow_failure == Some(true);
+fn judge(number: u32, exit: &Exit, task: &Task) -> Option<String> {
+    let tolerant = task.allow_failure;
     let because = |what: String| Some(format!("run: iteration {number}: {what}"));
     match exit.outcome {
         Outcome::Canceled => return because("the command was stopped".to_owned()),
         Outcome::TimedOut => {
             return because(format!(
                 "the job ran into its timeout of {} seconds; its output until then is kept",
-                config.timeout
+                task.timeout.as_secs()
             ));
         }
         Outcome::Exited(0) => {}
@@ -172,6 +189,9 @@ fn judge(number: u32, exit: &Exit, config: &JobConfig) -> Option<String> {
         }
         Outcome::OutOfMemory => {
             return because("the command ran out of memory; use a spec with more of it".to_owned());
+        }
+        Outcome::DiskFull(_) => {
+            return because("the command filled its disk; use a spec with a larger one".to_owned());
         }
     }
     let missing = exit.files.iter().find_map(|file| match &file.outcome {
@@ -189,22 +209,11 @@ const fn exit_code(outcome: Outcome) -> i32 {
     const SIGTERM: i32 = 15;
     const SIGKILL: i32 = 9;
     match outcome {
-        Outcome::Exited(code) => code,
+        Outcome::Exited(code) | Outcome::DiskFull(code) => code,
         Outcome::Signaled(signal) => 128 + signal,
         Outcome::TimedOut | Outcome::Canceled => 128 + SIGTERM,
         Outcome::OutOfMemory => 128 + SIGKILL,
     }
-}
-
-fn layers(exit: &Exit) -> Vec<SealedLayer> {
-    let layers = exit.sealed.layers.iter();
-    layers
-        .map(|layer| SealedLayer {
-            name: layer.name.clone(),
-            applied: layer.applied,
-            detail: layer.detail.clone(),
-        })
-        .collect()
 }
 
 fn failed(error: &StageError, conditions: Conditions) -> Execution {

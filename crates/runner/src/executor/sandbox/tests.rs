@@ -328,6 +328,25 @@ async fn what_this_runner_cannot_give_is_refused_with_a_reason() {
 }
 
 #[tokio::test]
+async fn the_time_of_the_command_and_the_sizes_of_files_take_the_files_place() {
+    let bench = Bench::new().await;
+    let mut job = bench.job("echo 12345 > /answer");
+    job.config.file_paths = Some(vec!["/answer".to_owned()]);
+    job.config.build_time = Some(true);
+    job.config.file_size = Some(true);
+    let execution = bench.run(job).await;
+    assert_eq!(execution.verdict, Verdict::Completed);
+    let [result] = results(&execution).try_into().unwrap();
+    let files = result.output.unwrap();
+    assert_eq!(files.len(), 1, "{files:?}");
+    let document: serde_json::Value = serde_json::from_str(&files["\0bencher"]).unwrap();
+    assert_eq!(document["/answer"]["file-size"]["value"], 6);
+    let times = document.as_object().unwrap().values();
+    let mut times = times.filter_map(|benchmark| benchmark["build-time"]["value"].as_f64());
+    assert!(times.next() > Some(0.0), "{document}");
+}
+
+#[tokio::test]
 async fn a_cancel_ends_a_set_up() {
     let bench = Bench::new().await;
     let cancel = CancellationToken::new();

@@ -8,7 +8,7 @@ use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::{Server, ServerConfig, openapi};
+use crate::{JobTimes, Server, ServerConfig, openapi};
 
 pub(super) struct Town {
     address: SocketAddr,
@@ -44,6 +44,7 @@ impl Town {
             listen: "127.0.0.1:0".parse().unwrap(),
             public_url: None,
             trusted_proxies: Vec::new(),
+            times: JobTimes::default(),
             record: None,
             store: StoreConfig {
                 objects: "memory:".to_owned(),

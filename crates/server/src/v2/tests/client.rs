@@ -21,6 +21,7 @@ use tokio::task::JoinHandle;
 use crate::app::{App, Shared};
 use crate::channel::Channels;
 use crate::first_start;
+use crate::metrics::Metrics;
 use crate::token::{Action, Audience, OciScope, Tokens};
 
 pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -58,6 +59,7 @@ impl Door {
             bench: BenchSettings::new(public_url.clone()),
             heartbeats: Heartbeats::default(),
             channels: Channels::default(),
+            metrics: Metrics::default(),
             clock,
             entropy,
             public_url,

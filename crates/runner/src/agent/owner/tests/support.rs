@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::{SinkExt as _, StreamExt as _};
-use kiln_model::v0::ClaimedJob;
+use kiln_model::v0::{ClaimedJob, Conditions};
 use kiln_model::{Clock, Entropy, Millis};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -20,7 +20,7 @@ use tokio_tungstenite::{WebSocketStream, accept_hdr_async};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Agent, AgentConfig, AgentError, Conditions, Execution, Executor, Iteration, Output, Prepared,
+    Agent, AgentConfig, AgentError, Ended, Execution, Executor, Iteration, Output, Prepared,
     SetUpError, Shutdown, Timer, Verdict,
 };
 
@@ -87,7 +87,7 @@ impl Entropy for Zeros {
 #[derive(Debug)]
 enum Step {
     SetUp(Result<(), String>),
-    Execute(Execution),
+    Execute(Box<Execution>),
     Panic,
 }
 
@@ -138,7 +138,7 @@ impl Prepared for Scripted {
     fn execute(self: Box<Self>, cancel: CancellationToken) -> BoxFuture<'static, Execution> {
         Box::pin(async move {
             match self.step(&cancel).await {
-                Some(Step::Execute(execution)) => execution,
+                Some(Step::Execute(execution)) => *execution,
                 Some(Step::Panic) => panic!("as the test wants"),
                 Some(step @ Step::SetUp(_)) => panic!("{step:?} during execution"),
                 None => execution(Verdict::Failed("canceled".to_owned()), []),
@@ -170,7 +170,7 @@ pub(super) struct Bench {
     script: Scripted,
     listener: TcpListener,
     directory: TempDir,
-    agent: Option<JoinHandle<Result<(), AgentError>>>,
+    agent: Option<JoinHandle<Result<Ended, AgentError>>>,
 }
 
 impl Bench {
@@ -220,7 +220,7 @@ impl Bench {
         assert!(agent.await.unwrap_err().is_cancelled());
     }
 
-    pub(super) async fn ended(&mut self) -> Result<(), AgentError> {
+    pub(super) async fn ended(&mut self) -> Result<Ended, AgentError> {
         self.agent.take().unwrap().await.unwrap()
     }
 
@@ -260,7 +260,7 @@ impl Bench {
     }
 
     pub(super) fn execute(&self, execution: Execution) {
-        self.steps.send(Step::Execute(execution)).unwrap();
+        self.steps.send(Step::Execute(Box::new(execution))).unwrap();
     }
 
     pub(super) fn panic(&self) {

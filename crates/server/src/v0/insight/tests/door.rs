@@ -18,6 +18,7 @@ use tokio::task::JoinHandle;
 use crate::app::App;
 use crate::channel::Channels;
 use crate::first_start;
+use crate::metrics::Metrics;
 use crate::openapi;
 use crate::token::Tokens;
 
@@ -80,6 +81,7 @@ impl Door {
             bench: BenchSettings::new(public_url.clone()),
             heartbeats: Heartbeats::default(),
             channels: Channels::default(),
+            metrics: Metrics::default(),
             clock,
             entropy,
             public_url,

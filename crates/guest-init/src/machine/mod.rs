@@ -1,0 +1,104 @@
+//! PID 1 of a microVM.
+//!
+//! ```text
+//! kernel ──▶ PID 1 ──Up──▶ host          booted; a template is taken here
+//!            PID 1 ◀─Machine── host      clock, random numbers, bounds; disks are looked at only now
+//!            PID 1 ──exec──▶ launcher    builds the same chamber as on a host, over the machine's disks
+//!            PID 1 carries bytes between host and launcher until one of them ends, and ends the machine
+//! ```
+//!
+//! The chamber inside is no weaker than one on a host: what breaks out of it is still in the machine.
+
+mod boot;
+mod bounds;
+mod channel;
+mod disks;
+mod modules;
+mod relay;
+mod wake;
+
+use std::fs;
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+
+use kiln_guest_init::protocol::{Machine, Stage, ToGuest, ToHost, read_frame};
+use rustix::system::{RebootCommand, reboot};
+
+use crate::fault::{At, Fault};
+use channel::Channel;
+
+/// Runs one command for the host and ends the machine.
+pub(crate) fn run() -> ! {
+    if let Err(fault) = live() {
+        // The console, if there is one, is all that is left to tell.
+        let _ = fs::write("/dev/kmsg", format!("kiln: {:?}\n", fault.to_message()));
+    }
+    // No disk is worth a sync: one is read-only and the other ends with us.
+    let _ = reboot(RebootCommand::Restart);
+    loop {
+        rustix::thread::sched_yield();
+    }
+}
+
+fn live() -> Result<(), Fault> {
+    boot::mount_kernel_file_systems()?;
+    modules::load_for_channel()?;
+    let mut channel = Channel::open()?;
+    let served = serve(&mut channel);
+    if let Err(fault) = &served {
+        // Without a host there is nobody left to tell.
+        let _ = channel.write_all(&fault.to_message().to_frame());
+        channel::linger();
+    }
+    served
+}
+
+fn serve(channel: &mut Channel) -> Result<(), Fault> {
+    modules::load_for_disks()?;
+    boot::move_root()?;
+    let up = ToHost::Up {
+        kernel: rustix::system::uname()
+            .release()
+            .to_string_lossy()
+            .into_owned(),
+    };
+    channel
+        .write_all(&up.to_frame())
+        .at(Stage::Protocol, || "cannot reach the host".into())?;
+    let machine = receive(channel)?;
+    wake::wake(&machine)?;
+    disks::mount_all()?;
+    let (ours, theirs) =
+        UnixStream::pair().at(Stage::Boot, || "cannot make a socket pair".into())?;
+    let launcher = start_launcher(theirs.into())?;
+    // The launcher waits for its first message, which has not been carried to it yet.
+    bounds::apply(&machine, launcher)?;
+    relay::relay(channel, &ours)
+}
+
+fn receive(channel: &mut Channel) -> Result<Machine, Fault> {
+    let frame =
+        read_frame(channel).at(Stage::Protocol, || "cannot read the first message".into())?;
+    match ToGuest::from_frame(&frame) {
+        Ok(ToGuest::Machine(machine)) => Ok(machine),
+        Ok(ToGuest::Seal(_) | ToGuest::Start(_) | ToGuest::Kill(_)) => Err(Fault::new(
+            Stage::Protocol,
+            "the first message is not for a machine",
+        )),
+        Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),
+    }
+}
+
+/// Starts this same program as it is started on a host.
+fn start_launcher(socket: OwnedFd) -> Result<u32, Fault> {
+    let child = Command::new("/proc/self/exe")
+        .env_clear()
+        .stdin(Stdio::from(socket))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .at(Stage::Boot, || "cannot start the launcher".into())?;
+    Ok(child.id())
+}

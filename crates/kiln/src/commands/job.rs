@@ -1,0 +1,315 @@
+//! `kiln job`.
+
+use kiln_client::{Client, Error, Page};
+use kiln_model::Status;
+use kiln_model::v0::{DateTime, Job, JobEvent, JobOutput, Waiting};
+use serde::Serialize;
+use tokio::runtime::Runtime;
+
+use super::Context;
+use super::connection::Connection;
+use super::target::from_client;
+use crate::cli::job::{self as cli, Follow, List, Logs, Named};
+use crate::failure::{Exit, Failure};
+
+pub(super) fn run(context: &Context<'_>, command: &cli::Job) -> Result<Exit, Failure> {
+    let server = Connection::find(context)?;
+    let desk = Desk {
+        context,
+        client: &server.client,
+        runtime: &server.runtime,
+    };
+    match command {
+        cli::Job::List(list) => desk.list(list),
+        cli::Job::Show(named) => desk.show(named),
+        cli::Job::Logs(logs) => desk.logs(logs),
+        cli::Job::Events(follow) => desk.events(follow),
+        cli::Job::Cancel(named) => desk.cancel(named),
+        cli::Job::Retry(named) => desk.retry(named),
+        cli::Job::Why(named) => desk.why(named),
+    }
+}
+
+struct Desk<'a> {
+    context: &'a Context<'a>,
+    client: &'a Client,
+    runtime: &'a Runtime,
+}
+
+impl Desk<'_> {
+    fn list(&self, list: &List) -> Result<Exit, Failure> {
+        let page = Page {
+            number: list.page,
+            size: list.per_page,
+        };
+        let jobs = self
+            .runtime
+            .block_on(
+                self.client
+                    .list_jobs(&list.project.project, list.status, page),
+            )
+            .map_err(from_client)?;
+        self.print(list.project.access.json.json, &jobs, || table(&jobs))
+    }
+
+    fn show(&self, named: &Named) -> Result<Exit, Failure> {
+        let job = self.get(named)?;
+        self.print(named.project.access.json.json, &job, || card(&job))
+    }
+
+    fn logs(&self, logs: &Logs) -> Result<Exit, Failure> {
+        if logs.follow {
+            self.follow(&logs.named, 0, |_| Ok(()))?;
+        }
+        let job = self.get(&logs.named)?;
+        let Some(output) = &job.output else {
+            self.context.terminal.note(&format!(
+                "The job is {} and has written nothing yet.",
+                job.status
+            ));
+            return Ok(Exit::Ok);
+        };
+        self.print(logs.named.project.access.json.json, output, || text(output))?;
+        Ok(ending(&job))
+    }
+
+    fn events(&self, follow: &Follow) -> Result<Exit, Failure> {
+        let named = &follow.named;
+        let json = named.project.access.json.json;
+        if !follow.follow {
+            let events = self
+                .runtime
+                .block_on(
+                    self.client
+                        .list_job_events(&named.project.project, named.job),
+                )
+                .map_err(from_client)?;
+            return self.print(json, &events, || {
+                events.iter().map(line).collect::<Vec<_>>().join("\n")
+            });
+        }
+        self.follow(named, 0, |event| {
+            if json {
+                let text = serde_json::to_string(event).expect("an event is plain data");
+                self.context.terminal.data(&text)
+            } else {
+                self.context.terminal.data(&line(event))
+            }
+        })?;
+        Ok(Exit::Ok)
+    }
+
+    fn cancel(&self, named: &Named) -> Result<Exit, Failure> {
+        let job = self
+            .runtime
+            .block_on(self.client.cancel_job(&named.project.project, named.job))
+            .map_err(from_client)?;
+        self.print(named.project.access.json.json, &job, || {
+            format!("{} is {}", job.uuid, job.status)
+        })
+    }
+
+    fn retry(&self, named: &Named) -> Result<Exit, Failure> {
+        let job = self
+            .runtime
+            .block_on(self.client.retry_job(&named.project.project, named.job))
+            .map_err(from_client)?;
+        self.print(named.project.access.json.json, &job, || {
+            job.uuid.to_string()
+        })
+    }
+
+    fn why(&self, named: &Named) -> Result<Exit, Failure> {
+        let waiting = self
+            .runtime
+            .block_on(self.client.explain_job(&named.project.project, named.job))
+            .map_err(from_client)?;
+        self.print(named.project.access.json.json, &waiting, || {
+            reason(&waiting)
+        })
+    }
+
+    fn get(&self, named: &Named) -> Result<Job, Failure> {
+        self.runtime
+            .block_on(self.client.get_job(&named.project.project, named.job))
+            .map_err(from_client)
+    }
+
+    /// Hands each event to `see`, until the job has ended; a feed that was cut off is taken up where it was.
+    fn follow(
+        &self,
+        named: &Named,
+        mut after: i64,
+        mut see: impl FnMut(&JobEvent) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let project = &named.project.project;
+        loop {
+            let ended = self.runtime.block_on(async {
+                let mut feed = self
+                    .client
+                    .follow_job(project, named.job, after)
+                    .await
+                    .map_err(from_client)?;
+                loop {
+                    match feed.next().await {
+                        Ok(Some(event)) => {
+                            after = event.number;
+                            see(&event)?;
+                        }
+                        // A cut connection is no reason to stop: the next feed begins after what was seen.
+                        Ok(None) | Err(Error::Unreachable { .. }) => break,
+                        Err(error) => return Err(from_client(error)),
+                    }
+                }
+                let job = self.client.get_job(project, named.job).await;
+                Ok::<_, Failure>(job.map_err(from_client)?.status.is_ended())
+            })?;
+            if ended {
+                return Ok(());
+            }
+        }
+    }
+
+    fn print(
+        &self,
+        json: bool,
+        data: &impl Serialize,
+        human: impl FnOnce() -> String,
+    ) -> Result<Exit, Failure> {
+        if json {
+            self.context.terminal.json(data)?;
+        } else {
+            self.context.terminal.data(&human())?;
+        }
+        Ok(Exit::Ok)
+    }
+}
+
+/// Scripts see how the job ended.
+const fn ending(job: &Job) -> Exit {
+    match job.status {
+        Status::Failed | Status::Abandoned => Exit::JobFailed,
+        Status::Canceled => Exit::JobCanceled,
+        Status::Pending
+        | Status::Claimed
+        | Status::Running
+        | Status::Completed
+        | Status::Processed => Exit::Ok,
+    }
+}
+
+fn table(jobs: &[Job]) -> String {
+    let mut lines = vec![format!(
+        "{:36}  {:9}  {:20}  SPEC",
+        "JOB", "STATUS", "CREATED"
+    )];
+    lines.extend(jobs.iter().map(|job| {
+        format!(
+            "{:36}  {:9}  {:20}  {}",
+            job.uuid.to_string(),
+            job.status.name(),
+            job.created.to_string(),
+            job.spec.slug
+        )
+    }));
+    lines.join("\n")
+}
+
+fn card(job: &Job) -> String {
+    let time = |time: Option<DateTime>| time.map(|time| time.to_string());
+    let rows = [
+        ("job", Some(job.uuid.to_string())),
+        ("status", Some(job.status.to_string())),
+        ("error", job.error.clone()),
+        ("spec", Some(job.spec.slug.to_string())),
+        ("runner", job.runner.map(|runner| runner.to_string())),
+        ("retry of", job.retry_of.map(|job| job.to_string())),
+        ("created", Some(job.created.to_string())),
+        ("claimed", time(job.claimed)),
+        ("started", time(job.started)),
+        ("ended", time(job.completed)),
+    ];
+    let known = rows
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    known
+        .map(|(name, value)| format!("{name:9} {value}"))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn text(output: &JobOutput) -> String {
+    let mut parts = Vec::new();
+    for (number, iteration) in output.results.iter().enumerate() {
+        if output.results.len() > 1 {
+            parts.push(format!("── iteration {number}"));
+        }
+        parts.extend(iteration.stdout.clone());
+        parts.extend(iteration.stderr.clone());
+        for (path, contents) in iteration.output.iter().flatten() {
+            parts.push(format!("── {path}\n{contents}"));
+        }
+    }
+    parts.extend(output.error.as_ref().map(|error| format!("error: {error}")));
+    let trimmed = parts.iter().map(|part| part.trim_end_matches('\n'));
+    trimmed.collect::<Vec<_>>().join("\n")
+}
+
+fn line(event: &JobEvent) -> String {
+    let to = event.to.map_or("", Status::name);
+    let detail = event.detail.as_deref().unwrap_or_default();
+    format!(
+        "{:>4}  {}  {:15} {:10} {} {detail}",
+        event.number, event.at, event.event, to, event.actor
+    )
+    .trim_end()
+    .to_owned()
+}
+
+fn reason(waiting: &Waiting) -> String {
+    let mut text = waiting.detail.clone();
+    if let Some(position) = waiting.position {
+        text = format!("{text}\nposition  {position}");
+    }
+    if let Some(seconds) = waiting.estimate_seconds {
+        text = format!("{text}\nestimate  {seconds} s");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kiln_model::v0::{Blocker, IterationOutput};
+
+    #[test]
+    fn logs_show_every_iteration_and_the_error() {
+        let iteration = |out: &str| IterationOutput {
+            stdout: Some(format!("{out}\n")),
+            ..IterationOutput::default()
+        };
+        let mut output = JobOutput {
+            results: vec![iteration("one")],
+            ..JobOutput::default()
+        };
+        assert_eq!(text(&output), "one");
+        output.results.push(iteration("two"));
+        output.error = Some("broke".to_owned());
+        assert_eq!(
+            text(&output),
+            "── iteration 0\none\n── iteration 1\ntwo\nerror: broke"
+        );
+    }
+
+    #[test]
+    fn a_reason_has_the_place_and_the_estimate() {
+        let waiting = Waiting {
+            status: Status::Pending,
+            blocker: Blocker::RunnersBusy,
+            detail: "busy".to_owned(),
+            position: Some(3),
+            estimate_seconds: Some(90),
+        };
+        assert_eq!(reason(&waiting), "busy\nposition  3\nestimate  90 s");
+    }
+}

@@ -1,0 +1,87 @@
+//! Which back end a runner's chambers come from.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kiln_model::Clock;
+use kiln_sandbox::{
+    Accelerator, Backend, Firecracker, FirecrackerConfig, GuestKernel, Namespaces, Programs, Qemu,
+    QemuConfig, Survey, probe_kvm,
+};
+use kiln_store::SystemClock;
+
+use crate::commands::server::make_directory;
+use crate::failure::Failure;
+use crate::settings::Settings;
+
+/// The one the settings ask for.
+pub(in crate::commands) fn chosen(
+    settings: &Settings,
+    data: &Path,
+) -> Result<Box<dyn Backend>, Failure> {
+    let named = |key: &str| settings.get(key).map(PathBuf::from);
+    let programs = Programs {
+        firecracker: named("firecracker"),
+        qemu: named("qemu"),
+        kernel: named("kernel"),
+    };
+    let wanted = settings.need("backend")?;
+    let name = if wanted == "auto" {
+        Survey::of_this_host(&programs, Arc::new(SystemClock::new()))
+            .auto
+            .ok_or_else(|| {
+                Failure::unexpected("no back end works on this host")
+                    .hint("`kiln doctor` says what each of them lacks")
+            })?
+    } else {
+        wanted
+    };
+    match name {
+        "namespace" => Ok(namespaces()),
+        "qemu" => qemu(&programs, &data.join("machines")),
+        "firecracker" => firecracker(&programs, &data.join("machines")),
+        other => Err(Failure::usage(format!("there is no back end {other:?}"))
+            .hint("backend is auto, namespace, qemu or firecracker")),
+    }
+}
+
+/// The one that runs on any Linux host.
+pub(in crate::commands) fn namespaces() -> Box<dyn Backend> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    Box::new(Namespaces::new(clock))
+}
+
+fn qemu(programs: &Programs, work_dir: &Path) -> Result<Box<dyn Backend>, Failure> {
+    make_directory(work_dir)?;
+    let accelerator = if probe_kvm().works {
+        Accelerator::Kvm
+    } else {
+        Accelerator::Tcg
+    };
+    let mut config = QemuConfig::new(kernel(programs)?, accelerator, work_dir);
+    if let Some(program) = &programs.qemu {
+        config.program.clone_from(program);
+    }
+    Ok(Box::new(Qemu::new(config, Arc::new(SystemClock::new()))))
+}
+
+fn firecracker(programs: &Programs, work_dir: &Path) -> Result<Box<dyn Backend>, Failure> {
+    make_directory(work_dir)?;
+    let usual = || PathBuf::from("firecracker");
+    let config = FirecrackerConfig {
+        program: programs.firecracker.clone().unwrap_or_else(usual),
+        kernel: kernel(programs)?,
+        work_dir: work_dir.to_owned(),
+    };
+    let backend = Firecracker::new(config, Arc::new(SystemClock::new()))
+        .map_err(|error| Failure::unexpected("Firecracker cannot be used").because(&error))?;
+    Ok(Box::new(backend))
+}
+
+fn kernel(programs: &Programs) -> Result<GuestKernel, Failure> {
+    match &programs.kernel {
+        Some(path) => GuestKernel::at(path),
+        None => GuestKernel::find(),
+    }
+    .map_err(|error| Failure::usage("there is no kernel for machines").because(&error))
+}

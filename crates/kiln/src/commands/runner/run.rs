@@ -1,0 +1,139 @@
+//! `kiln runner run`: one image, once, without a server.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kiln_image::Overrides;
+use kiln_model::v0::JobOutput;
+use kiln_runner::{Execution, LocalImage, LocalJob, Verdict};
+use kiln_sandbox::{ChamberSpec, Missing};
+use tokio_util::sync::CancellationToken;
+
+use super::quiet::quiet_host;
+use super::{backend, executor};
+use crate::cli::RunnerRun;
+use crate::commands::Context;
+use crate::commands::server::{StopSignals, make_directory, runtime};
+use crate::failure::{Exit, Failure};
+use crate::log;
+
+pub(in crate::commands) fn run(context: &Context<'_>, wanted: &RunnerRun) -> Result<Exit, Failure> {
+    log::install(context.settings.need("log")?)?;
+    let data = PathBuf::from(context.settings.need("runner-data")?);
+    make_directory(&data)?;
+    let quiet = quiet_host(context, &data)?;
+    let mut job = job(wanted)?;
+    job.chamber.cores = quiet.benchmark_cores();
+    let execution = runtime()?.block_on(async {
+        let mut stop = StopSignals::install()?;
+        let chambers = backend::chosen(&context.settings, &data)?;
+        let executor = executor(&data, quiet, Vec::new(), chambers)?;
+        let cancel = CancellationToken::new();
+        let running = executor.run_local(job, cancel.clone());
+        let mut running = std::pin::pin!(running);
+        let result = tokio::select! {
+            result = &mut running => result,
+            () = stop.received() => {
+                cancel.cancel();
+                running.await
+            }
+        };
+        result.map_err(|failure| Failure::new(Exit::JobFailed, failure.error))
+    })?;
+    show(context, wanted, execution)
+}
+
+fn job(wanted: &RunnerRun) -> Result<LocalJob, Failure> {
+    const MIB: u64 = 1 << 20;
+    let path = Path::new(&wanted.image);
+    let image = if path.join("oci-layout").exists() {
+        LocalImage::Layout(path.to_owned())
+    } else {
+        LocalImage::Registry {
+            reference: wanted.image.parse().map_err(|error| {
+                Failure::usage("--image is neither an OCI layout nor a reference").because(&error)
+            })?,
+            token: wanted.token.clone(),
+        }
+    };
+    let given = |words: &[String]| (!words.is_empty()).then(|| words.to_vec());
+    Ok(LocalJob {
+        image,
+        overrides: Overrides {
+            entrypoint: given(&wanted.entrypoint),
+            cmd: given(&wanted.cmd),
+            env: environment(&wanted.env)?,
+            workdir: None,
+            user: None,
+        },
+        chamber: ChamberSpec {
+            cpus: wanted.vcpus,
+            memory_bytes: u64::from(wanted.memory) * MIB,
+            disk_bytes: u64::from(wanted.disk) * MIB,
+            network: wanted.network,
+            missing_limits: if wanted.accept_missing_limits {
+                Missing::Accept
+            } else {
+                Missing::Refuse
+            },
+            ..ChamberSpec::default()
+        },
+        timeout: Duration::from_secs(u64::from(wanted.timeout)),
+        iterations: wanted.iter,
+        allow_failure: wanted.allow_failure,
+        file_paths: wanted.output.clone(),
+    })
+}
+
+fn environment(variables: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    variables
+        .iter()
+        .map(|variable| {
+            let (name, value) = variable
+                .split_once('=')
+                .ok_or_else(|| Failure::usage(format!("--env {variable:?} is not NAME=VALUE")))?;
+            Ok((name.to_owned(), value.to_owned()))
+        })
+        .collect()
+}
+
+/// The job's streams on ours; its files and how it ended beside them.
+fn show(context: &Context<'_>, wanted: &RunnerRun, execution: Execution) -> Result<Exit, Failure> {
+    let terminal = context.terminal;
+    let error = match execution.verdict {
+        Verdict::Completed => None,
+        Verdict::Failed(error) => Some(error),
+    };
+    let results = execution.output.into_results();
+    if wanted.json.json {
+        terminal.json(&JobOutput {
+            results,
+            error: error.clone(),
+            conditions: Some(Box::new(execution.conditions)),
+        })?;
+    } else {
+        for result in &results {
+            let texts = [&result.stdout, &result.stderr].map(Option::as_deref);
+            let [stdout, stderr] =
+                texts.map(|text| text.unwrap_or_default().trim_end_matches('\n'));
+            if !stdout.is_empty() {
+                terminal.data(stdout)?;
+            }
+            if !stderr.is_empty() {
+                terminal.note(stderr);
+            }
+            for (path, content) in result.output.iter().flatten() {
+                terminal.note(&format!("{path}:"));
+                terminal.data(content.trim_end_matches('\n'))?;
+            }
+        }
+        for layer in execution.conditions.missing() {
+            terminal.warn(&format!("not in effect: {}: {}", layer.name, layer.detail));
+        }
+    }
+    match error {
+        None => Ok(Exit::Ok),
+        Some(error) => Err(Failure::new(Exit::JobFailed, error)),
+    }
+}

@@ -1,0 +1,221 @@
+//! Under which conditions a job ran. It travels with the result and is kept with it.
+//!
+//! Figures are whole numbers with their unit in the name. A field this version does not know, or that has another shape
+//! than it knows, is kept as it came: evidence of a newer runner is no reason to lose a result.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::NoiseReceipt;
+use crate::Digest;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Value")]
+pub struct Conditions {
+    /// The back end that gave the isolation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
+    /// Its layers and limits, with those that were not in effect.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<SealedLayer>,
+    /// The image that ran, for this platform.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<Digest>,
+    /// Whether the image was unpacked already.
+    pub cached: bool,
+    pub stages: StageTimes,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub iterations: Vec<IterationUsage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncated: Option<Truncated>,
+    /// How quiet the host was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseReceipt>,
+    /// What this version cannot read.
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+/// A layer of isolation or a limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SealedLayer {
+    pub name: String,
+    pub applied: bool,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+/// How long each stage took. Only the last is measured or billed time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StageTimes {
+    pub pull_ms: u64,
+    pub unpack_ms: u64,
+    pub prepare_ms: u64,
+    pub run_ms: u64,
+}
+
+/// What one iteration used. A figure is absent where the host does not tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IterationUsage {
+    pub wall_us: u64,
+    pub user_us: u64,
+    pub system_us: u64,
+    pub peak_resident_bytes: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_memory_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttled_us: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oom_kills: Option<u64>,
+    /// Time that a hypervisor gave to others while this host wanted to run, over all CPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steal_us: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<Pressure>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<Frequency>,
+    /// CPU time used so far, every five seconds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cpu_samples: Vec<CpuSample>,
+}
+
+/// How long some task waited for a resource (PSI, `some`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pressure {
+    /// Whether the figures are of the whole host, because it has none for a single chamber.
+    pub host_wide: bool,
+    pub cpu_us: u64,
+    pub memory_us: u64,
+    pub io_us: u64,
+}
+
+/// The clock of the slowest and the fastest CPU the iteration could run on, at its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Frequency {
+    pub lowest_khz: u64,
+    pub highest_khz: u64,
+}
+
+/// CPU time that was used from the start to a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CpuSample {
+    /// Since the command's start.
+    pub at_ms: u64,
+    pub cpu_us: u64,
+}
+
+/// What did not fit into the message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Truncated {
+    /// Streams and files that were cut off; each ends with a mark that says so.
+    pub texts: u64,
+    pub lost_bytes: u64,
+}
+
+impl Conditions {
+    /// The layers that were not in effect.
+    pub fn missing(&self) -> impl Iterator<Item = &SealedLayer> {
+        self.layers.iter().filter(|layer| !layer.applied)
+    }
+}
+
+impl From<Value> for Conditions {
+    fn from(value: Value) -> Self {
+        let mut other = match value {
+            Value::Object(fields) => fields,
+            Value::Null => Map::new(),
+            stranger @ (Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+                Map::from_iter([("value".to_owned(), stranger)])
+            }
+        };
+        Self {
+            isolation: take(&mut other, "isolation"),
+            layers: take(&mut other, "layers"),
+            image: take(&mut other, "image"),
+            cached: take(&mut other, "cached"),
+            stages: take(&mut other, "stages"),
+            iterations: take(&mut other, "iterations"),
+            truncated: take(&mut other, "truncated"),
+            noise: take(&mut other, "noise"),
+            other,
+        }
+    }
+}
+
+/// A field as its type, taken out; one of another shape stays.
+fn take<T: Default + for<'de> Deserialize<'de>>(fields: &mut Map<String, Value>, name: &str) -> T {
+    let Some(value) = fields.get(name) else {
+        return T::default();
+    };
+    match T::deserialize(value) {
+        Ok(read) => {
+            fields.remove(name);
+            read
+        }
+        Err(_) => T::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(value: &Value) -> Conditions {
+        serde_json::from_value(value.clone()).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let written = Conditions {
+            isolation: Some("namespace".to_owned()),
+            cached: true,
+            iterations: vec![IterationUsage {
+                wall_us: 7,
+                cpu_samples: vec![CpuSample {
+                    at_ms: 5000,
+                    cpu_us: 4_900_000,
+                }],
+                ..IterationUsage::default()
+            }],
+            ..Conditions::default()
+        };
+        assert_eq!(read(&serde_json::to_value(&written).unwrap()), written);
+    }
+
+    #[test]
+    fn a_field_of_a_newer_runner_is_kept_as_it_came() {
+        let newer = json!({"isolation": "namespace", "cached": false, "stages": {}, "moon_phase": ["full"]});
+        let conditions = read(&newer);
+        assert_eq!(conditions.other["moon_phase"], json!(["full"]));
+        assert_eq!(
+            serde_json::to_value(&conditions).unwrap()["moon_phase"],
+            json!(["full"])
+        );
+    }
+
+    #[test]
+    fn a_field_of_another_shape_is_kept_and_costs_nothing_else() {
+        let conditions = read(&json!({"isolation": "namespace", "iterations": "many"}));
+        assert_eq!(conditions.isolation.as_deref(), Some("namespace"));
+        assert!(conditions.iterations.is_empty());
+        assert_eq!(conditions.other["iterations"], json!("many"));
+    }
+
+    #[test]
+    fn conditions_that_are_no_object_are_kept_too() {
+        assert_eq!(read(&json!("odd")).other["value"], json!("odd"));
+    }
+}

@@ -1,0 +1,144 @@
+//! Running an image once, without a server.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kiln_image::{
+    Client, Credentials, Guard, Image, Layout, Overrides, Platform, Progress, Reference,
+    RegistryUrl, fetch,
+};
+use kiln_model::v0::Conditions;
+use kiln_sandbox::ChamberSpec;
+use tokio_util::sync::CancellationToken;
+
+use super::prepared::PreparedJob;
+use super::stage::{Stage, StageError};
+use super::task::Task;
+use super::{SandboxExecutor, Shared, blocking};
+use crate::executor::{Execution, Prepared as _, SetUpError};
+
+/// What to run, and on what.
+#[derive(Clone, Debug)]
+pub struct LocalJob {
+    pub image: LocalImage,
+    /// Entry point, command and environment in place of the image's.
+    pub overrides: Overrides,
+    pub chamber: ChamberSpec,
+    /// For all iterations together.
+    pub timeout: Duration,
+    pub iterations: u32,
+    pub allow_failure: bool,
+    pub file_paths: Vec<String>,
+}
+
+/// Where the image is.
+#[derive(Clone, Debug)]
+pub enum LocalImage {
+    /// A directory in the OCI layout.
+    Layout(PathBuf),
+    /// In a registry that the reference names.
+    Registry {
+        reference: Reference,
+        token: Option<String>,
+    },
+}
+
+impl SandboxExecutor {
+    /// Runs a job of this host's own.
+    pub async fn run_local(
+        &self,
+        job: LocalJob,
+        cancel: CancellationToken,
+    ) -> Result<Execution, SetUpError> {
+        let shared = Arc::clone(&self.shared);
+        let mut conditions = shared.first_conditions();
+        let task = Task {
+            timeout: job.timeout,
+            iterations: job.iterations,
+            allow_failure: job.allow_failure,
+            build_time: None,
+            file_size: false,
+        };
+        let parts = tokio::select! {
+            parts = set_up(&shared, job, &mut conditions) => parts,
+            () = cancel.cancelled() => Err(StageError::canceled()),
+        };
+        match parts {
+            Ok(parts) => {
+                let prepared = Box::new(PreparedJob::new(parts, task, conditions));
+                Ok(prepared.execute(cancel).await)
+            }
+            Err(error) => Err(SetUpError {
+                error: error.to_string(),
+                conditions: Box::new(conditions),
+            }),
+        }
+    }
+}
+
+async fn set_up(
+    shared: &Arc<Shared>,
+    job: LocalJob,
+    conditions: &mut Conditions,
+) -> Result<super::Parts, StageError> {
+    let started = shared.clock.monotonic();
+    let image = match job.image {
+        LocalImage::Layout(directory) => from_layout(shared, directory).await?,
+        LocalImage::Registry { reference, token } => {
+            from_registry(shared, &reference, token).await?
+        }
+    };
+    conditions.stages.pull_ms = shared.since(started);
+    shared
+        .seal(
+            image,
+            &job.overrides,
+            job.file_paths,
+            job.chamber,
+            conditions,
+        )
+        .await
+}
+
+async fn from_layout(shared: &Arc<Shared>, directory: PathBuf) -> Result<Guard, StageError> {
+    let shared = Arc::clone(shared);
+    blocking(Stage::Unpack, move || {
+        let failed = |error: &dyn std::error::Error| StageError::new(Stage::Unpack, error);
+        let layout = Layout::open(&directory).map_err(|error| failed(&error))?;
+        let descriptor = layout
+            .find(None)
+            .map_err(|error| failed(&error))?
+            .ok_or_else(|| {
+                StageError::refused(format!("there is no image in {}", directory.display()))
+            })?;
+        let image =
+            Image::open(&layout, &descriptor, &Platform::host()).map_err(|error| failed(&error))?;
+        shared.cache.rootfs(&image).map_err(|error| failed(&error))
+    })
+    .await
+}
+
+async fn from_registry(
+    shared: &Arc<Shared>,
+    reference: &Reference,
+    token: Option<String>,
+) -> Result<Guard, StageError> {
+    let registry = RegistryUrl::of(reference).ok_or_else(|| {
+        StageError::refused(format!(
+            "{reference} names no registry; write it as registry.example.com/{reference}"
+        ))
+    })?;
+    let credentials = token.map_or(Credentials::Anonymous, Credentials::Bearer);
+    let client = Client::new(shared.http.clone(), registry, credentials);
+    fetch(
+        &shared.cache,
+        &client,
+        reference.repository(),
+        &reference.version(),
+        &Platform::host(),
+        &Progress::silent(),
+    )
+    .await
+    .map_err(|error| StageError::new(Stage::Pull, &error))
+}

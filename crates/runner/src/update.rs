@@ -1,0 +1,88 @@
+//! Replacing the runner's own program.
+//!
+//! ```text
+//! fetch ──checksum, it runs──▶ swap (NAME.old kept, NAME.trial written) ──exec──▶ on trial ──connected──▶ confirmed
+//!    │                                                                             │
+//!    ╰─▶ nothing changed                                                           ╰─ started too often ──▶ rolled back
+//! ```
+//!
+//! The program is replaced by one rename: whoever starts it finds the old one or the new one, whole.
+
+mod fetch;
+mod trial;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub use fetch::Candidate;
+pub use trial::Standing;
+
+/// What a server offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    pub version: String,
+    pub url: String,
+    /// SHA-256, in hexadecimal.
+    pub checksum: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum UpdateError {
+    #[error("cannot fetch {url}")]
+    Fetch { url: String, source: reqwest::Error },
+    #[error("{url} is answered with status {status}")]
+    Status { url: String, status: u16 },
+    #[error("the program is larger than {limit} bytes")]
+    TooLarge { limit: u64 },
+    #[error("the program has the checksum {found}, and {expected} was offered")]
+    Checksum { expected: String, found: String },
+    #[error("the program does not run on this host: {reason}")]
+    Unhealthy { reason: String },
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+}
+
+/// The program that is installed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    path: PathBuf,
+}
+
+impl Program {
+    /// The one that runs now.
+    pub fn current() -> io::Result<Self> {
+        std::env::current_exe().map(Self::at)
+    }
+
+    pub fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A file beside it.
+    fn beside(&self, suffix: &str) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(suffix);
+        PathBuf::from(name)
+    }
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> UpdateError {
+    let path = path.to_owned();
+    move |source| UpdateError::Io {
+        action,
+        path,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! One end of the guest protocol: a socket that carries whole messages.
+
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use kiln_guest_init::protocol::{FrameBuffer, ToGuest, ToHost};
+
+use crate::Error;
+
+/// A guest that does not even read is broken.
+const WRITE_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Large enough that a chatty command costs few wake-ups.
+const READ_BYTES: usize = 128 << 10;
+
+#[derive(Debug)]
+pub(crate) struct Link {
+    socket: UnixStream,
+    frames: FrameBuffer,
+    buffer: Vec<u8>,
+}
+
+impl Link {
+    pub(crate) fn new(socket: UnixStream) -> Result<Self, Error> {
+        socket
+            .set_write_timeout(Some(WRITE_PATIENCE))
+            .map_err(|error| Error::host("cannot set up a socket", error))?;
+        Ok(Self {
+            socket,
+            frames: FrameBuffer::default(),
+            buffer: vec![0; READ_BYTES],
+        })
+    }
+
+    pub(crate) fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Says something to the guest. One that is already gone will be noticed when it is heard next.
+    pub(crate) fn tell(&mut self, message: &ToGuest) -> Result<(), Error> {
+        match self.socket.write_all(&message.to_frame()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Error::host("cannot write to the chamber", error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Reads what has arrived, waiting for at least one byte. `false` means that the guest has hung up.
+    pub(crate) fn read(&mut self) -> Result<bool, Error> {
+        match self.socket.read(&mut self.buffer) {
+            Ok(0) => Ok(false),
+            Ok(count) => {
+                self.frames.extend(&self.buffer[..count]);
+                Ok(true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(false),
+            Err(error) => Err(Error::host("cannot read from the chamber", error)),
+        }
+    }
+
+    /// The next whole message of those that were read.
+    pub(crate) fn next_message(&mut self) -> Result<Option<ToHost>, Error> {
+        let frame = self.frames.next_frame()?;
+        Ok(frame.map(|frame| ToHost::from_frame(&frame)).transpose()?)
+    }
+
+    /// Tells the guest that it will hear nothing more.
+    pub(crate) fn hang_up(&self) {
+        // Fails only if the guest is gone already.
+        let _ = self.socket.shutdown(Shutdown::Write);
+    }
+}
+
+/// A guest that is being talked to, whatever it runs in.
+pub(crate) trait Guest {
+    fn link(&mut self) -> &mut Link;
+
+    /// Takes note of the process id under which the guest runs on its own machine.
+    fn born(&mut self, pid: u32) -> Result<(), Error>;
+}

@@ -1,0 +1,279 @@
+//! A chamber that is a machine: started for each run with a fresh scratch disk, and ended after it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use kiln_guest_init::protocol::machine::{BASE, SCRATCH};
+use kiln_guest_init::protocol::{IdMap, Machine, Scratch, Seal, ToGuest, Usage as GuestUsage};
+use kiln_model::Clock;
+
+use super::monitor::Monitor;
+use super::scratch;
+use crate::cgroup::{Group, GroupUsage, Hierarchies};
+use crate::command::start_message;
+use crate::conversation::Conversation;
+use crate::link::Guest as _;
+use crate::namespace::run::{Run, Talk, outcome, talk, usage};
+use crate::namespace::watch::Watch;
+use crate::{
+    CancelToken, Chamber, ChamberSpec, Command, Error, Exit, Layer, Limits, OutputSink, Sealed,
+};
+
+/// What the guest's kernel and PID 1 need beyond the chamber's own memory.
+const GUEST_RESERVE_BYTES: u64 = 96 << 20;
+
+/// What the monitor needs beyond the guest's memory.
+const MONITOR_BYTES: u64 = 256 << 20;
+
+/// Threads of a monitor beyond one for each CPU of the guest.
+const MONITOR_THREADS: u32 = 64;
+
+/// Machines are sized in whole pieces of this.
+const MEMORY_STEP_BYTES: u64 = 2 << 20;
+
+/// All ids but the one that means none.
+const ALL_IDS: u32 = u32::MAX - 1;
+
+const ENTROPY_BYTES: usize = 64;
+
+/// What starts machines.
+pub(crate) trait Hypervisor: Send + Sync + fmt::Debug {
+    /// Makes what can be made ahead of the first machine of a shape.
+    fn warm_up(&self, shape: Shape) -> Result<(), Error>;
+
+    /// Starts a machine. Its guest may still be booting.
+    fn start(&self, order: &Order<'_>) -> Result<Monitor, Error>;
+
+    /// What kind of machine it is, for the result.
+    fn layers(&self) -> Vec<Layer>;
+
+    /// Where disks of runs are made.
+    fn work_dir(&self) -> &Path;
+}
+
+/// What decides whether two machines can come from one template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Shape {
+    pub(crate) cpus: u32,
+    pub(crate) memory_bytes: u64,
+}
+
+impl Shape {
+    fn of(spec: &ChamberSpec) -> Self {
+        Self {
+            cpus: spec.cpus,
+            memory_bytes: (spec.memory_bytes + GUEST_RESERVE_BYTES)
+                .next_multiple_of(MEMORY_STEP_BYTES),
+        }
+    }
+
+    /// The limits of the monitor's own group.
+    fn monitor_spec(self, spec: &ChamberSpec) -> ChamberSpec {
+        ChamberSpec {
+            memory_bytes: self.memory_bytes + MONITOR_BYTES,
+            processes: self.cpus + MONITOR_THREADS,
+            ..spec.clone()
+        }
+    }
+}
+
+/// The disks of one machine, by paths that its monitor can open.
+#[derive(Clone, Debug)]
+pub(crate) struct Disks {
+    pub(crate) base: String,
+    pub(crate) scratch: String,
+}
+
+/// One machine to be started.
+pub(crate) struct Order<'a> {
+    pub(crate) shape: Shape,
+    pub(crate) disks: &'a Disks,
+    pub(crate) group: &'a Group,
+    pub(crate) cancel: &'a CancelToken,
+}
+
+#[derive(Debug)]
+pub(crate) struct MachineChamber {
+    clock: Arc<dyn Clock>,
+    hypervisor: Arc<dyn Hypervisor>,
+    base: String,
+    spec: ChamberSpec,
+    shape: Shape,
+    hierarchies: Hierarchies,
+}
+
+impl MachineChamber {
+    pub(crate) fn prepare(
+        clock: Arc<dyn Clock>,
+        hypervisor: Arc<dyn Hypervisor>,
+        base: PathBuf,
+        spec: &ChamberSpec,
+    ) -> Result<Self, Error> {
+        check(spec)?;
+        let base = base
+            .into_os_string()
+            .into_string()
+            .map_err(|path| Error::Rootfs {
+                path: path.into(),
+                reason: "the path is not utf-8".to_owned(),
+            })?;
+        let shape = Shape::of(spec);
+        hypervisor.warm_up(shape)?;
+        Ok(Self {
+            clock,
+            hypervisor,
+            base,
+            spec: spec.clone(),
+            shape,
+            hierarchies: Hierarchies::detect()?,
+        })
+    }
+
+    fn machine(&self) -> Result<Machine, Error> {
+        let mut entropy = vec![0; ENTROPY_BYTES];
+        rustix::rand::getrandom(&mut entropy, rustix::rand::GetRandomFlags::empty())
+            .map_err(|errno| Error::host("cannot get random numbers for the machine", errno))?;
+        Ok(Machine {
+            wall_millis: u64::try_from(self.clock.wall().0).unwrap_or(0),
+            entropy,
+            memory_bytes: self.spec.memory_bytes,
+            processes: self.spec.processes,
+        })
+    }
+
+    fn seal(&self) -> Seal {
+        Seal {
+            hostname: self.spec.hostname.clone(),
+            layers: vec![BASE.to_owned()],
+            ids: IdMap::Identity { count: ALL_IDS },
+            scratch: Scratch::Disk {
+                mounted_at: SCRATCH.to_owned(),
+            },
+            disk_bytes: self.spec.disk_bytes,
+            disk_inodes: self.spec.disk_inodes(),
+            shared_memory_bytes: self.spec.shared_memory_bytes(),
+            // The machine has no network device, its CPUs are its own, and the launcher is put into its group from outside.
+            resolver: String::new(),
+            cores: Vec::new(),
+            groups: Vec::new(),
+            unified_group: String::new(),
+        }
+    }
+}
+
+/// What a machine cannot give is refused rather than left out.
+fn check(spec: &ChamberSpec) -> Result<(), Error> {
+    spec.check()?;
+    let lacking = if spec.network {
+        "a machine has no network yet"
+    } else if !spec.cores.is_empty() {
+        "a machine cannot be kept to certain cores yet"
+    } else {
+        return Ok(());
+    };
+    Err(Error::Spec {
+        reason: lacking.to_owned(),
+    })
+}
+
+impl Chamber for MachineChamber {
+    fn run(
+        &mut self,
+        command: &Command,
+        limits: &Limits,
+        sink: &mut dyn OutputSink,
+        cancel: &CancelToken,
+    ) -> Result<Exit, Error> {
+        let start = start_message(command, limits, self.spec.processes)?;
+        let group = Group::create(&self.hierarchies, &self.shape.monitor_spec(&self.spec))?;
+        let scratch = scratch::create(
+            self.hypervisor.work_dir(),
+            self.spec.disk_bytes,
+            self.spec.disk_inodes(),
+        )?;
+        let disks = Disks {
+            base: self.base.clone(),
+            scratch: scratch.path(),
+        };
+        let mut conversation = Conversation::new(&start, sink);
+        let run = Run {
+            clock: &*self.clock,
+            seal: ToGuest::Seal(self.seal()),
+            start: start.clone(),
+            network: None,
+            limits,
+            cancel,
+        };
+        let mut monitor = self.hypervisor.start(&Order {
+            shape: self.shape,
+            disks: &disks,
+            group: &group,
+            cancel,
+        })?;
+        let link = monitor.link();
+        link.tell(&ToGuest::Machine(self.machine()?))?;
+        link.tell(&run.seal)?;
+        link.tell(&ToGuest::Start(start))?;
+
+        let mut watch = Watch::new(&group);
+        let talked = talk(&run, &mut monitor, &mut conversation, &mut watch);
+        let surroundings = watch.end();
+        let explained = monitor.explain(Error::Lost);
+        drop(monitor);
+        let monitor_usage = group.usage();
+        let monitor_limits = group.remove()?;
+        let Talk { cause, wall } = talked?;
+
+        let guest_usage = conversation
+            .end
+            .map_or_else(GuestUsage::default, |(_, usage)| usage);
+        let figures = GroupUsage {
+            // The monitor's memory is the machine's and not the command's.
+            peak_memory_bytes: None,
+            oom_kills: Some(guest_usage.oom_kills),
+            ..monitor_usage
+        };
+        let outcome = match outcome(cause, &conversation, figures) {
+            Err(Error::Lost) => return Err(explained),
+            outcome => outcome?,
+        };
+        let mut layers = self.hypervisor.layers();
+        layers.extend(monitor_limits);
+        layers.append(&mut conversation.layers);
+        Ok(Exit {
+            outcome,
+            usage: usage(guest_usage, figures, surroundings),
+            stdout: conversation.stdout.end,
+            stderr: conversation.stderr.end,
+            files: conversation.files,
+            sealed: Sealed { layers },
+            wall,
+        })
+    }
+
+    fn destroy(self: Box<Self>) -> Result<(), Error> {
+        // Runs clean up after themselves, and what is kept between them belongs to the back end.
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_machine_cannot_give_is_refused() {
+        let networked = ChamberSpec {
+            network: true,
+            ..ChamberSpec::default()
+        };
+        let pinned = ChamberSpec {
+            cores: vec![0],
+            ..ChamberSpec::default()
+        };
+        assert!(check(&ChamberSpec::default()).is_ok());
+        assert!(matches!(check(&networked), Err(Error::Spec { .. })));
+        assert!(matches!(check(&pinned), Err(Error::Spec { .. })));
+    }
+}

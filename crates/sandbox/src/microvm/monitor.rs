@@ -1,0 +1,175 @@
+//! The process that is a machine to its host, and the way to the guest inside.
+
+use std::fmt;
+use std::os::unix::fs::FileExt as _;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use kiln_guest_init::protocol::ToHost;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::file::HiddenFile;
+use crate::Error;
+use crate::link::{Guest, Link};
+
+/// An emulated machine takes seconds; one that needs this long never comes up.
+const BOOT_PATIENCE: Timespec = Timespec {
+    tv_sec: 180,
+    tv_nsec: 0,
+};
+
+/// What is kept of a monitor's complaints.
+const LOG_BYTES: usize = 2048;
+
+/// A monitor's process. Dropping this ends it.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    log: HiddenFile,
+}
+
+impl Process {
+    /// Starts a monitor that complains to `log`.
+    pub(crate) fn spawn(mut command: Command, log: HiddenFile) -> Result<Self, Error> {
+        let failed = |error| Error::host("cannot start the machine's monitor", error);
+        let child = command
+            .stderr(Stdio::from(log.file().try_clone().map_err(failed)?))
+            .spawn()
+            .map_err(failed)?;
+        Ok(Self { child, log })
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, if it has.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
+    /// What its end means, with its own words.
+    pub(crate) fn explain_end(&self, what: &str) -> Error {
+        Error::Machine {
+            reason: format!("{what} {}", self.complaint()).trim_end().to_owned(),
+        }
+    }
+
+    fn complaint(&self) -> String {
+        let mut text = vec![0; LOG_BYTES];
+        let read = self.log.file().read_at(&mut text, 0).unwrap_or(0);
+        String::from_utf8_lossy(&text[..read]).trim().to_owned()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // One that has ended by itself is fine. Its status is of no interest: only the guest's word counts.
+        let _ = self.child.kill();
+        if let Err(error) = self.child.wait() {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "a machine could not be ended"
+            );
+        }
+    }
+}
+
+/// A running machine and the way to its guest.
+#[derive(Debug)]
+pub(crate) struct Monitor {
+    process: Process,
+    link: Link,
+    /// Goes after the process.
+    _kept: Option<Box<dyn Kept>>,
+}
+
+/// Something that must be there as long as a machine runs.
+pub(crate) trait Kept: Send + fmt::Debug {}
+
+impl<T: Send + fmt::Debug> Kept for T {}
+
+impl Monitor {
+    pub(crate) fn new(process: Process, link: Link) -> Self {
+        Self {
+            process,
+            link,
+            _kept: None,
+        }
+    }
+
+    /// The same machine, with something that lasts as long as it.
+    pub(crate) fn keeping(self, kept: Box<dyn Kept>) -> Self {
+        Self {
+            _kept: Some(kept),
+            ..self
+        }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.process.ended()
+    }
+
+    /// The same error, or the monitor's own words where it ended without the guest's.
+    pub(crate) fn explain(&self, error: Error) -> Error {
+        if matches!(error, Error::Lost) && self.has_complained() {
+            return self.process.explain_end("its monitor ended:");
+        }
+        error
+    }
+
+    pub(crate) fn has_complained(&self) -> bool {
+        !self.complaint().is_empty()
+    }
+
+    /// What it said about itself so far.
+    pub(crate) fn complaint(&self) -> String {
+        self.process.complaint()
+    }
+
+    /// Waits for a booted guest's first word.
+    pub(crate) fn wait_until_up(&mut self) -> Result<(), Error> {
+        loop {
+            if let Some(message) = self.link.next_message()? {
+                return first_word(message).map(drop);
+            }
+            let mut fds = [PollFd::from_borrowed_fd(self.link.socket(), PollFlags::IN)];
+            if poll(&mut fds, Some(&BOOT_PATIENCE)).is_ok_and(|ready| ready == 0) {
+                return Err(Error::NotReady);
+            }
+            if !self.link.read()? {
+                return Err(Error::Lost);
+            }
+        }
+    }
+}
+
+/// What a guest's first message says: the release of its kernel, or why it could not come up.
+pub(super) fn first_word(message: ToHost) -> Result<String, Error> {
+    if let ToHost::Up { kernel } = message {
+        return Ok(kernel);
+    }
+    if let ToHost::Failed {
+        stage,
+        errno,
+        message,
+    } = message
+    {
+        return Err(Error::from_guest(stage, errno, message));
+    }
+    Err(Error::OutOfTurn("a machine's first word is that it is up"))
+}
+
+impl Guest for Monitor {
+    fn link(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    fn born(&mut self, _: u32) -> Result<(), Error> {
+        // The id is one inside the machine and means nothing here.
+        Ok(())
+    }
+}

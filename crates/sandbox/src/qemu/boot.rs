@@ -1,0 +1,66 @@
+//! Booting without a job.
+
+use std::io::{Write, pipe};
+use std::os::fd::OwnedFd;
+use std::process::Stdio;
+use std::time::Duration;
+
+use kiln_model::Clock;
+
+use super::arguments::{Console, Hardware, Memory};
+use super::backend::QemuConfig;
+use super::template::socket_pair;
+use crate::link::Link;
+use crate::microvm::{BootReport, Disks, HiddenFile, Monitor, Process, Shape, initramfs, watch};
+use crate::{Error, guest};
+
+/// Enough for any kernel to come up.
+const SHAPE: Shape = Shape {
+    cpus: 1,
+    memory_bytes: 256 << 20,
+};
+const DISK_BYTES: u64 = 1 << 20;
+
+impl QemuConfig {
+    /// Boots the kernel with a serial line that is copied to `serial`, and says what became of it.
+    pub fn boot(
+        &self,
+        clock: &dyn Clock,
+        patience: Duration,
+        serial: &mut dyn Write,
+    ) -> Result<BootReport, Error> {
+        let hidden = || HiddenFile::create(&self.work_dir);
+        let failed = |error| Error::host("cannot prepare a boot", error);
+        let initial = hidden()?;
+        let mut writer = initial.file();
+        writer
+            .write_all(&initramfs(&self.kernel)?)
+            .map_err(failed)?;
+        let [base, scratch] = [hidden()?, hidden()?];
+        base.file().set_len(DISK_BYTES).map_err(failed)?;
+        scratch.file().set_len(DISK_BYTES).map_err(failed)?;
+        let disks = Disks {
+            base: base.path(),
+            scratch: scratch.path(),
+        };
+        let hardware = Hardware {
+            accelerator: self.accelerator,
+            shape: SHAPE,
+            kernel: self.kernel.image(),
+            initramfs: &initial.path(),
+            disks: &disks,
+            memory: Memory::Own,
+        };
+        let (ours, guests) = socket_pair()?;
+        let (line, line_end) = pipe().map_err(failed)?;
+        let mut command = guest::on_a_leash(&self.program, &[])?;
+        command
+            .args(hardware.arguments(Console::Serial))
+            .args(["-serial", "file:/dev/stdout"])
+            .stdin(Stdio::from(OwnedFd::from(guests)))
+            .stdout(Stdio::from(line_end));
+        let started = clock.monotonic();
+        let monitor = Monitor::new(Process::spawn(command, hidden()?)?, Link::new(ours)?);
+        watch(clock, started, patience, monitor, line, serial)
+    }
+}

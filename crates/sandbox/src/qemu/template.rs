@@ -1,0 +1,135 @@
+//! A machine that was booted once, stopped where its guest waits for orders, and written down.
+//!
+//! ```text
+//! boot ──Up──▶ stop ──▶ state to a file (RAM is one already) ──▶ end
+//! each run: same machine, private copy of RAM, state read back, guest goes on where it waited
+//! ```
+
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::arguments::{Console, Hardware, Memory};
+use super::backend::Accelerator;
+use super::qmp::{Qmp, broken};
+use crate::link::Link;
+use crate::microvm::{Disks, HiddenFile, Monitor, Process, Shape};
+use crate::{Error, guest};
+
+/// The template's disks are never looked at: their driver is told to only after the restore.
+const PLACEHOLDER_BYTES: u64 = 1 << 20;
+
+#[derive(Debug)]
+pub(super) struct Template {
+    pub(super) memory: HiddenFile,
+    pub(super) state: HiddenFile,
+}
+
+/// Speaks the monitor protocol on the standard output.
+pub(super) const CONTROL: [&str; 4] = [
+    "-chardev",
+    "socket,id=control,fd=1",
+    "-mon",
+    "chardev=control,mode=control",
+];
+
+/// What a template is made of.
+pub(super) struct Recipe<'a> {
+    pub(super) program: &'a Path,
+    pub(super) accelerator: Accelerator,
+    pub(super) kernel: &'a Path,
+    pub(super) initramfs: &'a str,
+    pub(super) work_dir: &'a Path,
+}
+
+impl Template {
+    pub(super) fn make(recipe: &Recipe<'_>, shape: Shape) -> Result<Self, Error> {
+        let memory = HiddenFile::create(recipe.work_dir)?;
+        resize(&memory, shape.memory_bytes)?;
+        let state = HiddenFile::create(recipe.work_dir)?;
+        let [base, scratch] = [
+            HiddenFile::create(recipe.work_dir)?,
+            HiddenFile::create(recipe.work_dir)?,
+        ];
+        resize(&base, PLACEHOLDER_BYTES)?;
+        resize(&scratch, PLACEHOLDER_BYTES)?;
+        let disks = Disks {
+            base: base.path(),
+            scratch: scratch.path(),
+        };
+        let hardware = Hardware {
+            accelerator: recipe.accelerator,
+            shape,
+            kernel: recipe.kernel,
+            initramfs: recipe.initramfs,
+            disks: &disks,
+            memory: Memory::Template(&memory.path()),
+        };
+        let (ours, guests) = socket_pair()?;
+        let (control, monitors) = socket_pair()?;
+        let mut command = guest::on_a_leash(recipe.program, &[])?;
+        command
+            .args(hardware.arguments(Console::None))
+            .args(CONTROL)
+            .stdin(Stdio::from(OwnedFd::from(guests)))
+            .stdout(Stdio::from(OwnedFd::from(monitors)));
+        let log = HiddenFile::create(recipe.work_dir)?;
+        let mut monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?);
+        monitor
+            .wait_until_up()
+            .map_err(|error| monitor.explain(error))?;
+        write_down(&mut Qmp::greet(control)?, &state)?;
+        Ok(Self { memory, state })
+    }
+}
+
+pub(super) fn socket_pair() -> Result<(UnixStream, UnixStream), Error> {
+    UnixStream::pair().map_err(|error| Error::host("cannot make a socket pair", error))
+}
+
+fn write_down(qmp: &mut Qmp, state: &HiddenFile) -> Result<(), Error> {
+    qmp.execute("stop", &json!({}))?;
+    leave_memory_alone(qmp)?;
+    let uri = format!("exec:cat > {}", state.path());
+    qmp.execute("migrate", &json!({ "uri": uri }))?;
+    wait_for_migration(qmp)
+}
+
+/// Reads the state back from an open descriptor, and lets the guest go on.
+pub(super) fn restore(qmp: &mut Qmp, descriptor: u8) -> Result<(), Error> {
+    leave_memory_alone(qmp)?;
+    let uri = format!("fd:{descriptor}");
+    qmp.execute("migrate-incoming", &json!({ "uri": uri }))?;
+    wait_for_migration(qmp)?;
+    // It was stopped when it was written down, and still is.
+    qmp.execute("cont", &json!({})).map(drop)
+}
+
+fn wait_for_migration(qmp: &mut Qmp) -> Result<(), Error> {
+    qmp.wait_for("MIGRATION", |data| {
+        match data.get("status").and_then(Value::as_str) {
+            Some("completed") => Some(Ok(())),
+            Some("failed") => Some(Err(broken("it could not move the machine's state"))),
+            _ => None,
+        }
+    })
+}
+
+/// The guest's memory is a file and need not be written or read.
+fn leave_memory_alone(qmp: &mut Qmp) -> Result<(), Error> {
+    let on = |name: &str| json!({ "capability": name, "state": true });
+    qmp.execute(
+        "migrate-set-capabilities",
+        &json!({ "capabilities": [on("events"), on("x-ignore-shared")] }),
+    )
+    .map(drop)
+}
+
+fn resize(file: &HiddenFile, bytes: u64) -> Result<(), Error> {
+    file.file()
+        .set_len(bytes)
+        .map_err(|error| Error::host("cannot make room for a template", error))
+}

@@ -1,0 +1,22 @@
+//! Quiet hosts: settings that keep a machine still while it measures, and how still it is.
+//!
+//! Every setting is written to a journal on disk before it is changed, read back after, and put back at the end: by the
+//! process that changed it, or by the next one if that was killed.
+
+mod cores;
+mod files;
+mod interrupts;
+mod journal;
+mod knobs;
+mod latency;
+mod plan;
+mod preflight;
+mod probe;
+mod stopwatch;
+mod tuning;
+
+pub use cores::{core_split, pin_this_thread};
+pub use plan::{Choice, TuningPlan, UnknownKnob};
+pub use preflight::warnings;
+pub use probe::{ProbeLength, probe};
+pub use tuning::{Tuning, TuningError, undo};

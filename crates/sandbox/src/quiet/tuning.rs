@@ -1,0 +1,306 @@
+//! Making a host quiet, and putting it back as it was.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use kiln_model::v0::{CoreSplit, Knob, KnobState};
+use rustix::fs::{FlockOperation, flock};
+
+use super::cores;
+use super::files::{HostFiles, chosen, exists};
+use super::interrupts::{Steering, same_mask, steering};
+use super::journal::{self, Journal};
+use super::knobs::{KNOBS, KnobFile, Place};
+use super::latency::hold_awake;
+use super::plan::{INTERRUPTS, LATENCY, TuningPlan};
+
+/// Two processes that tune one host would each take the other's settings for the original ones.
+const LOCK: &str = "/run/kiln-tuning.lock";
+
+const JOURNAL: &str = "tuning.journal";
+
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TuningError {
+    #[error("another process tunes this host")]
+    InUse,
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+}
+
+/// A tuned host. Dropping it puts everything back.
+#[derive(Debug)]
+pub struct Tuning {
+    files: HostFiles,
+    journal: Option<Journal>,
+    knobs: Vec<Knob>,
+    cores: Option<CoreSplit>,
+    /// Closing it lets CPUs sleep again.
+    awake: Option<File>,
+    _lock: File,
+}
+
+/// Puts back what a killed process of ours left changed, as its journal in this directory tells. Returns how many
+/// settings that were.
+pub fn undo(directory: &Path) -> Result<usize, TuningError> {
+    let path = directory.join(JOURNAL);
+    journal::undo(&path, &HostFiles::new("/")).map_err(|source| TuningError::Io {
+        action: "undo the changes in",
+        path,
+        source,
+    })
+}
+
+impl Tuning {
+    /// Makes this host quiet, keeping the journal in `directory`. What an earlier process left changed is put back first.
+    pub fn apply(plan: &TuningPlan, directory: &Path) -> Result<Self, TuningError> {
+        Self::apply_to(HostFiles::new("/"), plan, directory)
+    }
+
+    pub(super) fn apply_to(
+        files: HostFiles,
+        plan: &TuningPlan,
+        directory: &Path,
+    ) -> Result<Self, TuningError> {
+        let lock = lock(&files.path(LOCK))?;
+        let path = directory.join(JOURNAL);
+        let failed = |action: &'static str| {
+            let path = path.clone();
+            move |source| TuningError::Io {
+                action,
+                path,
+                source,
+            }
+        };
+        journal::undo(&path, &files).map_err(failed("undo the changes in"))?;
+        let journal = Journal::begin(&path, &files).map_err(failed("begin the journal"))?;
+        let mut tuning = Self {
+            files,
+            journal: Some(journal),
+            knobs: Vec::new(),
+            cores: None,
+            awake: None,
+            _lock: lock,
+        };
+        for knob in KNOBS {
+            tuning.turn(knob, plan);
+        }
+        // Only now is it known which CPUs are there.
+        tuning.cores = cores::of(&tuning.files);
+        tuning.steer(plan);
+        tuning.stay_awake(plan);
+        Ok(tuning)
+    }
+
+    /// Each setting, and whether it is in effect.
+    pub fn knobs(&self) -> &[Knob] {
+        &self.knobs
+    }
+
+    pub fn cores(&self) -> Option<&CoreSplit> {
+        self.cores.as_ref()
+    }
+
+    /// Puts everything back. Returns how many settings that were.
+    pub fn restore(mut self) -> Result<usize, TuningError> {
+        self.put_back()
+    }
+
+    fn turn(&mut self, knob: &KnobFile, plan: &TuningPlan) {
+        let Some(wanted) = plan.value(knob.name, knob.wanted) else {
+            return;
+        };
+        match knob.place {
+            Place::File(file) => {
+                let result = self.set(knob.name, file, wanted, |read| chosen(read) == wanted);
+                self.knobs.extend(result);
+            }
+            Place::EachCpu(file) => {
+                const CPUS: &str = "/sys/devices/system/cpu";
+                let cpus = self.files.numbered(CPUS, "cpu").into_iter();
+                let results: Vec<Knob> = cpus
+                    .filter_map(|cpu| {
+                        let file = format!("{CPUS}/cpu{cpu}/{file}");
+                        self.set(knob.name, &file, wanted, |read| read == wanted)
+                    })
+                    .collect();
+                // One line is enough where all are alike; the first that is not speaks for them.
+                let worst = results
+                    .iter()
+                    .find(|knob| knob.state == KnobState::Refused)
+                    .or_else(|| results.first());
+                self.knobs.push(worst.cloned().unwrap_or_else(|| Knob {
+                    name: knob.name.to_owned(),
+                    wanted: wanted.to_owned(),
+                    ..Knob::default()
+                }));
+            }
+        }
+    }
+
+    /// Journals the old value, writes the new one and reads it back. `None` where the host has no such file, for a
+    /// setting that has another place as well.
+    fn set(
+        &mut self,
+        name: &str,
+        file: &str,
+        wanted: &str,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Option<Knob> {
+        let mut knob = Knob {
+            name: name.to_owned(),
+            wanted: wanted.to_owned(),
+            ..Knob::default()
+        };
+        if !exists(&self.files.path(file)) {
+            let has_other_place = KNOBS.iter().filter(|knob| knob.name == name).count() > 1;
+            return (!has_other_place).then_some(knob);
+        }
+        let outcome = self.change(file, wanted, &mut knob, is_wanted);
+        if let Err(error) = outcome {
+            knob.state = KnobState::Refused;
+            knob.detail = error.to_string();
+        }
+        Some(knob)
+    }
+
+    fn change(
+        &mut self,
+        file: &str,
+        wanted: &str,
+        knob: &mut Knob,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> io::Result<()> {
+        let before = self.files.read(file)?;
+        if before == "notsupported" || before == "notimplemented" {
+            return Ok(());
+        }
+        knob.before = Some(chosen(&before).to_owned());
+        if !is_wanted(&before) {
+            let journal = self
+                .journal
+                .as_mut()
+                .expect("a tuning has its journal until it is restored");
+            journal.record(file, chosen(&before))?;
+            self.files.write(file, wanted)?;
+        }
+        let now = self.files.read(file)?;
+        if is_wanted(&now) {
+            knob.state = KnobState::InEffect;
+            Ok(())
+        } else {
+            Err(io::Error::other(format!("it still reads {now}")))
+        }
+    }
+
+    fn steer(&mut self, plan: &TuningPlan) {
+        let Some(split) = self.cores.clone() else {
+            return;
+        };
+        if plan.value(INTERRUPTS, "housekeeping").is_none() {
+            return;
+        }
+        let (mut moved, mut stuck, mut refused) = (0_u32, 0_u32, None);
+        for Steering {
+            file,
+            value,
+            may_refuse,
+        } in steering(&self.files, &split.housekeeping)
+        {
+            let alike = |read: &str| read == value || same_mask(read, &value);
+            match self.set(INTERRUPTS, &file, &value, alike) {
+                Some(knob) if knob.state == KnobState::InEffect => moved += 1,
+                Some(knob) if knob.state == KnobState::Refused && !may_refuse => {
+                    refused = Some(format!("{file}: {}", knob.detail));
+                }
+                Some(knob) if knob.state == KnobState::Refused => stuck += 1,
+                Some(_) | None => {}
+            }
+        }
+        let state = match (&refused, moved) {
+            (Some(_), _) => KnobState::Refused,
+            (None, 0) => KnobState::Absent,
+            (None, _) => KnobState::InEffect,
+        };
+        self.knobs.push(Knob {
+            name: INTERRUPTS.to_owned(),
+            wanted: "housekeeping".to_owned(),
+            state,
+            before: None,
+            detail: refused.unwrap_or_else(|| format!("{moved} steered, {stuck} cannot be")),
+        });
+    }
+
+    fn stay_awake(&mut self, plan: &TuningPlan) {
+        if plan.value(LATENCY, "0").is_none() {
+            return;
+        }
+        let mut knob = Knob {
+            name: LATENCY.to_owned(),
+            wanted: "0 us".to_owned(),
+            ..Knob::default()
+        };
+        match hold_awake(&self.files) {
+            Ok(device) => {
+                self.awake = Some(device);
+                knob.state = KnobState::InEffect;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                knob.state = KnobState::Refused;
+                knob.detail = error.to_string();
+            }
+        }
+        self.knobs.push(knob);
+    }
+
+    fn put_back(&mut self) -> Result<usize, TuningError> {
+        let Some(journal) = self.journal.take() else {
+            return Ok(0);
+        };
+        let path = journal.path().to_owned();
+        journal.undo(&self.files).map_err(|source| TuningError::Io {
+            action: "undo the changes in",
+            path,
+            source,
+        })
+    }
+}
+
+impl Drop for Tuning {
+    fn drop(&mut self) {
+        if let Err(error) = self.put_back() {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "a setting of this host could not be put back"
+            );
+        }
+    }
+}
+
+fn lock(path: &Path) -> Result<File, TuningError> {
+    let failed = |source| TuningError::Io {
+        action: "take the lock",
+        path: path.to_owned(),
+        source,
+    };
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map_err(failed)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(TuningError::InUse),
+        Err(errno) => Err(failed(errno.into())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

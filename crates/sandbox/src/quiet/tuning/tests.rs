@@ -1,0 +1,163 @@
+use std::fs;
+
+use super::*;
+
+/// A directory that plays a host with these files.
+struct FakeHost {
+    root: tempfile::TempDir,
+    data: tempfile::TempDir,
+}
+
+impl FakeHost {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let host = Self {
+            root: tempfile::tempdir().unwrap(),
+            data: tempfile::tempdir().unwrap(),
+        };
+        fs::create_dir_all(host.root.path().join("run")).unwrap();
+        host.put("/proc/sys/kernel/random/boot_id", "this-boot\n");
+        for (path, content) in files {
+            host.put(path, content);
+        }
+        host
+    }
+
+    fn files(&self) -> HostFiles {
+        HostFiles::new(self.root.path())
+    }
+
+    fn put(&self, path: &str, content: &str) {
+        let path = self.files().path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    fn get(&self, path: &str) -> String {
+        self.files().read(path).unwrap()
+    }
+
+    fn tune(&self, plan: &TuningPlan) -> Result<Tuning, TuningError> {
+        Tuning::apply_to(self.files(), plan, self.data.path())
+    }
+
+    fn journal_exists(&self) -> bool {
+        exists(&self.data.path().join(JOURNAL))
+    }
+}
+
+const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
+const ASLR: &str = "/proc/sys/kernel/randomize_va_space";
+
+fn ordinary() -> FakeHost {
+    FakeHost::new(&[
+        (SWAPPINESS, "60\n"),
+        (ASLR, "2\n"),
+        ("/sys/devices/system/cpu/online", "0-3\n"),
+        (
+            "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+            "powersave\n",
+        ),
+        (
+            "/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor",
+            "ondemand\n",
+        ),
+    ])
+}
+
+fn state(tuning: &Tuning, name: &str) -> KnobState {
+    let knob = tuning.knobs().iter().find(|knob| knob.name == name);
+    knob.unwrap_or_else(|| panic!("{name} is not told")).state
+}
+
+#[test]
+fn a_host_is_tuned_and_put_back_as_it_was() {
+    let host = ordinary();
+    let tuning = host.tune(&TuningPlan::default()).unwrap();
+    assert_eq!(host.get(SWAPPINESS), "10");
+    assert_eq!(host.get(ASLR), "0");
+    assert_eq!(
+        host.get("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor"),
+        "performance"
+    );
+    assert_eq!(state(&tuning, "swappiness"), KnobState::InEffect);
+    assert_eq!(state(&tuning, "governor"), KnobState::InEffect);
+    assert_eq!(tuning.cores().unwrap().housekeeping, [0]);
+    assert_eq!(tuning.restore().unwrap(), 4);
+    assert_eq!(host.get(SWAPPINESS), "60");
+    assert_eq!(host.get(ASLR), "2");
+    assert_eq!(
+        host.get("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor"),
+        "ondemand"
+    );
+    assert!(!host.journal_exists());
+}
+
+#[test]
+fn dropping_puts_back_too() {
+    let host = ordinary();
+    drop(host.tune(&TuningPlan::default()).unwrap());
+    assert_eq!(host.get(SWAPPINESS), "60");
+}
+
+#[test]
+fn a_killed_process_is_undone_by_the_next_which_sees_the_original_values() {
+    let host = ordinary();
+    let mut killed = host.tune(&TuningPlan::default()).unwrap();
+    killed.journal = None;
+    drop(killed);
+    assert_eq!(host.get(SWAPPINESS), "10");
+    assert!(host.journal_exists());
+    let next = host.tune(&TuningPlan::default()).unwrap();
+    let knob = next.knobs().iter().find(|knob| knob.name == "swappiness");
+    assert_eq!(knob.unwrap().before.as_deref(), Some("60"));
+    next.restore().unwrap();
+    assert_eq!(host.get(SWAPPINESS), "60");
+}
+
+#[test]
+fn a_setting_the_host_lacks_is_told_as_absent() {
+    let host = ordinary();
+    let tuning = host.tune(&TuningPlan::default()).unwrap();
+    assert_eq!(state(&tuning, "ksm"), KnobState::Absent);
+    assert_eq!(state(&tuning, "cstates"), KnobState::Absent);
+}
+
+#[test]
+fn a_setting_that_reads_back_as_something_else_is_told_as_refused() {
+    let host = ordinary();
+    // What is written here is never what is read: the host knows better.
+    let stubborn = host.files().path("/proc/sys/kernel/nmi_watchdog");
+    std::os::unix::fs::symlink("/dev/null", &stubborn).unwrap();
+    host.put("/sys/kernel/mm/ksm/run", "1");
+    let tuning = host.tune(&TuningPlan::default()).unwrap();
+    assert_eq!(state(&tuning, "nmi-watchdog"), KnobState::Refused);
+    assert_eq!(state(&tuning, "ksm"), KnobState::InEffect);
+}
+
+#[test]
+fn what_is_to_be_left_is_left() {
+    let host = ordinary();
+    let plan = TuningPlan::with_choices(["aslr=leave", "swappiness=1"]).unwrap();
+    let _tuning = host.tune(&plan).unwrap();
+    assert_eq!(host.get(ASLR), "2");
+    assert_eq!(host.get(SWAPPINESS), "1");
+}
+
+#[test]
+fn a_second_process_does_not_tune_the_same_host() {
+    let host = ordinary();
+    let _first = host.tune(&TuningPlan::default()).unwrap();
+    assert!(matches!(
+        host.tune(&TuningPlan::default()),
+        Err(TuningError::InUse)
+    ));
+}
+
+#[test]
+fn the_old_value_is_on_disk_before_the_new_one_is_written() {
+    let host = ordinary();
+    let _tuning = host.tune(&TuningPlan::default()).unwrap();
+    let journal = fs::read_to_string(host.data.path().join(JOURNAL)).unwrap();
+    assert!(journal.starts_with("this-boot\n"));
+    assert!(journal.contains("/proc/sys/vm/swappiness\t60\n"));
+}

@@ -1,0 +1,11 @@
+//! What went on around a run: what the host's CPUs did besides, what was waited for, how fast they were clocked.
+
+mod cpus;
+mod frequency;
+mod pressure;
+mod steal;
+
+pub(crate) use cpus::parse_list;
+pub(crate) use frequency::frequency;
+pub(crate) use pressure::Waited;
+pub(crate) use steal::stolen;

@@ -1,0 +1,92 @@
+//! Pressure stall information: how long somebody waited for a resource.
+
+use std::fs;
+use std::path::Path;
+
+use kiln_model::v0::Pressure;
+
+/// Time waited so far, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waited {
+    host_wide: bool,
+    cpu: u64,
+    memory: u64,
+    io: u64,
+}
+
+impl Waited {
+    /// Of the processes of one v2 group.
+    pub(crate) fn of_group(group: &Path) -> Option<Self> {
+        let total = |resource: &str| total(&group.join(format!("{resource}.pressure")));
+        Some(Self {
+            host_wide: false,
+            cpu: total("cpu")?,
+            memory: total("memory")?,
+            io: total("io")?,
+        })
+    }
+
+    /// Of everybody on this host.
+    pub(crate) fn of_host() -> Option<Self> {
+        let total = |resource: &str| total(&Path::new("/proc/pressure").join(resource));
+        Some(Self {
+            host_wide: true,
+            cpu: total("cpu")?,
+            memory: total("memory")?,
+            io: total("io")?,
+        })
+    }
+
+    pub(crate) fn since(self, earlier: Self) -> Pressure {
+        Pressure {
+            host_wide: self.host_wide,
+            cpu_us: self.cpu.saturating_sub(earlier.cpu),
+            memory_us: self.memory.saturating_sub(earlier.memory),
+            io_us: self.io.saturating_sub(earlier.io),
+        }
+    }
+}
+
+fn total(file: &Path) -> Option<u64> {
+    parse(&fs::read_to_string(file).ok()?)
+}
+
+/// `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`
+fn parse(text: &str) -> Option<u64> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    some.rsplit_once("total=")?.1.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "some avg10=1.00 avg60=2.00 avg300=3.00 total=4567\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=89\n";
+
+    #[test]
+    fn the_time_that_some_waited_counts() {
+        assert_eq!(parse(TEXT), Some(4567));
+    }
+
+    #[test]
+    fn a_group_tells_its_own_and_only_if_it_tells_all() {
+        let group = tempfile::tempdir().unwrap();
+        for resource in ["cpu", "memory"] {
+            fs::write(group.path().join(format!("{resource}.pressure")), TEXT).unwrap();
+        }
+        assert_eq!(Waited::of_group(group.path()), None);
+        fs::write(group.path().join("io.pressure"), TEXT).unwrap();
+        let waited = Waited::of_group(group.path()).unwrap();
+        let later = Waited {
+            cpu: 5000,
+            ..waited
+        };
+        assert_eq!(
+            later.since(waited),
+            Pressure {
+                cpu_us: 433,
+                ..Pressure::default()
+            }
+        );
+    }
+}

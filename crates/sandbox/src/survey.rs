@@ -1,0 +1,231 @@
+//! What each back end needs and has on this host, and which one `auto` takes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use kiln_model::Clock;
+
+use crate::firecracker::FirecrackerConfig;
+use crate::microvm::GuestKernel;
+use crate::qemu::program_for_this_host;
+use crate::{Check, Host, probe_kvm};
+
+/// Programs and files that were named; what was not is looked for in the usual places.
+#[derive(Clone, Debug, Default)]
+pub struct Programs {
+    pub firecracker: Option<PathBuf>,
+    pub qemu: Option<PathBuf>,
+    pub kernel: Option<PathBuf>,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub name: &'static str,
+    pub check: Check,
+}
+
+/// What this host offers, the strongest back end first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Survey {
+    pub kvm: Check,
+    pub kernel: Check,
+    pub backends: Vec<Finding>,
+    /// What `auto` takes.
+    pub auto: Option<&'static str>,
+}
+
+impl Survey {
+    /// Looks, by doing wherever that is quick.
+    pub fn of_this_host(programs: &Programs, clock: Arc<dyn Clock>) -> Self {
+        let kvm = probe_kvm();
+        let (kernel, found) = look_for_kernel(programs);
+        let firecracker = firecracker(programs, &kvm, found.as_ref());
+        let qemu = qemu(programs, &kernel);
+        let namespaces = Host::probe(clock).namespaces;
+        let backends = vec![
+            Finding {
+                name: "firecracker",
+                check: firecracker,
+            },
+            Finding {
+                name: "qemu",
+                check: if qemu.works && !kvm.works {
+                    Check {
+                        detail: format!("{}, emulated (tcg): timings mean nothing", qemu.detail),
+                        ..qemu
+                    }
+                } else {
+                    qemu
+                },
+            },
+            Finding {
+                name: "namespace",
+                check: namespaces,
+            },
+        ];
+        let auto = choose(&backends, kvm.works);
+        Self {
+            kvm,
+            kernel,
+            backends,
+            auto,
+        }
+    }
+}
+
+/// The strongest that works. An emulated machine comes last: it would make every timing worthless without being asked.
+fn choose(backends: &[Finding], kvm: bool) -> Option<&'static str> {
+    let works = |name: &str| {
+        backends
+            .iter()
+            .any(|finding| finding.name == name && finding.check.works)
+    };
+    let order: [(&'static str, bool); 4] = [
+        ("firecracker", kvm),
+        ("qemu", kvm),
+        ("namespace", true),
+        ("qemu", true),
+    ];
+    order
+        .into_iter()
+        .find(|(name, possible)| *possible && works(name))
+        .map(|(name, _)| name)
+}
+
+fn look_for_kernel(programs: &Programs) -> (Check, Option<GuestKernel>) {
+    let kernel = match &programs.kernel {
+        Some(path) => GuestKernel::at(path),
+        None => GuestKernel::find(),
+    };
+    match kernel {
+        Ok(kernel) => {
+            let release = kernel.release().unwrap_or("of unknown release");
+            let detail = format!("{} ({release})", kernel.image().display());
+            (yes(detail), Some(kernel))
+        }
+        Err(error) => (
+            no(
+                error.to_string(),
+                "name one with --kernel, or fetch Debian's: apt-get download linux-image-cloud-amd64's dependency and \
+                 dpkg-deb --extract it to ~/.local/share/kiln/kernel",
+            ),
+            None,
+        ),
+    }
+}
+
+fn firecracker(programs: &Programs, kvm: &Check, kernel: Option<&GuestKernel>) -> Check {
+    let Some(program) = programs
+        .firecracker
+        .clone()
+        .or_else(|| in_path("firecracker"))
+    else {
+        return no(
+            "no program firecracker".to_owned(),
+            "install Firecracker 1.15.1 or later, or name it with --firecracker",
+        );
+    };
+    let Some(kernel) = kernel else {
+        return no("no guest kernel".to_owned(), "name one with --kernel");
+    };
+    let config = FirecrackerConfig {
+        program,
+        kernel: kernel.clone(),
+        work_dir: std::env::temp_dir(),
+    };
+    match config.check_version() {
+        Err(error) => no(error.to_string(), "install Firecracker 1.15.1 or later"),
+        Ok(version) if !kvm.works => Check {
+            works: false,
+            detail: format!("version {version}, but KVM is of no use: {}", kvm.detail),
+            fix: kvm.fix.clone(),
+        },
+        Ok(version) if kernel.release().is_some() => no(
+            format!("version {version}, but the kernel is compressed"),
+            "name an uncompressed ELF kernel with --kernel",
+        ),
+        Ok(version) => yes(format!("version {version}")),
+    }
+}
+
+fn qemu(programs: &Programs, kernel: &Check) -> Check {
+    let usual = program_for_this_host();
+    let Some(program) = programs.qemu.clone().or_else(|| in_path(usual)) else {
+        return no(
+            format!("no program {usual}"),
+            "apt-get install qemu-system-x86 (or qemu-system-arm)",
+        );
+    };
+    if kernel.works {
+        yes(program.display().to_string())
+    } else {
+        no("no guest kernel".to_owned(), "name one with --kernel")
+    }
+}
+
+fn in_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|directory| directory.join(name))
+        .find(|file| file.is_file())
+}
+
+fn yes(detail: String) -> Check {
+    Check {
+        works: true,
+        detail,
+        fix: None,
+    }
+}
+
+fn no(detail: String, fix: &str) -> Check {
+    Check {
+        works: false,
+        detail,
+        fix: Some(fix.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn findings(working: &[&str]) -> Vec<Finding> {
+        ["firecracker", "qemu", "namespace"]
+            .into_iter()
+            .map(|name| Finding {
+                name,
+                check: Check {
+                    works: working.contains(&name),
+                    detail: String::new(),
+                    fix: None,
+                },
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_real_machine_is_preferred_to_namespaces() {
+        let all = findings(&["firecracker", "qemu", "namespace"]);
+        assert_eq!(choose(&all, true), Some("firecracker"));
+        assert_eq!(
+            choose(&findings(&["qemu", "namespace"]), true),
+            Some("qemu")
+        );
+    }
+
+    #[test]
+    fn an_emulated_machine_is_taken_only_where_there_is_nothing_else() {
+        assert_eq!(
+            choose(&findings(&["qemu", "namespace"]), false),
+            Some("namespace")
+        );
+        assert_eq!(choose(&findings(&["qemu"]), false), Some("qemu"));
+    }
+
+    #[test]
+    fn where_nothing_works_nothing_is_taken() {
+        assert_eq!(choose(&findings(&[]), true), None);
+    }
+}

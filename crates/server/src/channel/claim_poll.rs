@@ -1,0 +1,87 @@
+//! The older transport's claim: a request that waits for a job.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::request::Parts;
+use kiln_control::Denied;
+use kiln_model::JobUuid;
+use kiln_model::v0::{ClaimRequest, ClaimedJob, PullToken};
+use kiln_store::sql::{job, lane, project};
+use kiln_store::{Bell, Query};
+use tokio::time::{Instant, sleep_until};
+
+use super::session::note_contact;
+use super::{assign, authenticate};
+use crate::app::Shared;
+use crate::error::{ApiError, ApiResult};
+
+/// Seconds to wait when the request does not say.
+const DEFAULT_POLL: u32 = 30;
+/// Longer waits are cut to this.
+const MAX_POLL: u32 = 600;
+
+/// `POST /v0/runners/{runner}/jobs`: the next job, or `null` when none came in time.
+pub(crate) async fn claim_job(
+    State(app): State<Shared>,
+    Path(reference): Path<String>,
+    parts: Parts,
+    body: Bytes,
+) -> ApiResult<Json<Option<ClaimedJob>>> {
+    let runner = authenticate(&app, reference, &parts).await?;
+    let asked = read(&body)?.poll_timeout.unwrap_or(DEFAULT_POLL);
+    let seconds = u64::from(asked.min(MAX_POLL));
+    let deadline = Instant::now() + Duration::from_secs(seconds);
+    note_contact(&app, &runner).await?;
+    // Subscribed before the first look, so that no bell is missed.
+    let id = runner.id;
+    let lanes = app
+        .store
+        .reader
+        .read(move |query| lane::of_runner(query, id))
+        .await?;
+    let bells = lanes.into_iter().map(Bell::Lane).chain([Bell::Runner(id)]);
+    let mut bells = app.store.bells.subscribe_to(bells);
+    loop {
+        if let Some(assignment) = assign::next(&app, &runner).await? {
+            return Ok(Json(Some(assignment.claimed)));
+        }
+        tokio::select! {
+            () = bells.heard() => {}
+            () = sleep_until(deadline) => return Ok(Json(None)),
+            () = app.channels.shutdown().cancelled() => return Ok(Json(None)),
+        }
+    }
+}
+
+/// `POST /v0/runners/{runner}/jobs/{job}/token`: another pull token, while the runner holds the job.
+pub(crate) async fn renew_pull_token(
+    State(app): State<Shared>,
+    Path((reference, uuid)): Path<(String, JobUuid)>,
+    parts: Parts,
+) -> ApiResult<Json<PullToken>> {
+    let runner = authenticate(&app, reference, &parts).await?;
+    let id = runner.id;
+    let read = move |query: &mut dyn Query| {
+        let held = job::find_public(query, &uuid.to_string())?
+            .filter(|job| job.life.runner == Some(id) && job.life.status.is_in_flight())
+            .ok_or(Denied::NotFound("job"))?;
+        let project = held.ask.project.ok_or(Denied::NotFound("project"))?;
+        project::find(query, project)?.ok_or(Denied::NotFound("project"))
+    };
+    let project = app.store.reader.read(read).await?;
+    Ok(Json(PullToken {
+        oci_token: assign::pull_token(&app, runner.uuid, project.uuid),
+    }))
+}
+
+/// Old clients send no body at all.
+fn read(body: &[u8]) -> ApiResult<ClaimRequest> {
+    if body.is_empty() {
+        return Ok(ClaimRequest::default());
+    }
+    serde_json::from_slice(body)
+        .map_err(|error| ApiError::bad_request(format!("unable to parse JSON body: {error}")))
+}

@@ -1,0 +1,16 @@
+//! The bench door from the outside: a real server, real HTTP and WebSocket, on both engines.
+
+#[cfg(test)]
+mod channel;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod job_socket;
+#[cfg(test)]
+mod life;
+#[cfg(test)]
+mod runs;
+#[cfg(test)]
+mod silence;
+#[cfg(test)]
+mod town;

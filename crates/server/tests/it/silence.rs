@@ -1,0 +1,78 @@
+//! What happens when nobody is heard: on servers of their own, which are not patient.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use kiln_server::JobTimes;
+use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::town::{Engine, Town, completed};
+
+/// Short enough to wait for, and long enough for a busy machine.
+const TIMES: JobTimes = JobTimes {
+    heartbeat_timeout: Duration::from_secs(5),
+    grace: Duration::from_secs(1),
+    set_up: Duration::from_mins(10),
+    pending_expiry: Some(Duration::from_secs(5)),
+};
+
+fn town(engine: Engine) -> &'static Town {
+    static SQLITE: OnceLock<Town> = OnceLock::new();
+    static POSTGRES: OnceLock<Town> = OnceLock::new();
+    match engine {
+        Engine::Sqlite => &SQLITE,
+        Engine::Postgres => &POSTGRES,
+    }
+    .get_or_init(|| Town::start(engine, TIMES))
+}
+
+/// A runner that only pings is silent: its job is failed, its channel closed, and its real result still counts.
+async fn pings_do_not_keep_a_job_alive(engine: Engine) {
+    let town = town(engine);
+    let place = town.place().await;
+    let (mut channel, job) = town.running(&place).await;
+    channel
+        .send(Message::Ping(Vec::new().into()))
+        .await
+        .unwrap();
+    let frame = channel.end().await.unwrap();
+    assert_eq!(u16::from(frame.code), 1000);
+    assert_eq!(frame.reason.as_str(), "\"heartbeat_timeout\"");
+    assert_eq!(town.job(&place, &job).await["status"], "failed");
+    let mut channel = town.channel(&place).await;
+    // It was given up, so a runner that still runs it is to let go.
+    channel.say(json!({"event": "running"})).await;
+    assert_eq!(channel.hear().await, json!({"event": "cancel"}));
+    channel.say(completed(&job)).await;
+    channel.hear().await;
+    town.until(&place, &job, "process").await;
+}
+
+async fn a_job_that_nobody_takes_expires(engine: Engine) {
+    let town = town(engine);
+    let place = town.place().await;
+    let job = town.submit(&place, json!({})).await;
+    town.until(&place, &job, "pending_expiry").await;
+    assert_eq!(town.job(&place, &job).await["status"], "canceled");
+}
+
+#[tokio::test]
+async fn pings_do_not_keep_a_job_alive_on_sqlite() {
+    Box::pin(pings_do_not_keep_a_job_alive(Engine::Sqlite)).await;
+}
+
+#[tokio::test]
+async fn pings_do_not_keep_a_job_alive_on_postgresql() {
+    Box::pin(pings_do_not_keep_a_job_alive(Engine::Postgres)).await;
+}
+
+#[tokio::test]
+async fn a_job_that_nobody_takes_expires_on_sqlite() {
+    a_job_that_nobody_takes_expires(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_job_that_nobody_takes_expires_on_postgresql() {
+    a_job_that_nobody_takes_expires(Engine::Postgres).await;
+}
