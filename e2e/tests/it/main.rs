@@ -11,6 +11,7 @@ mod engines;
 #[cfg(test)]
 mod kernel;
 #[cfg(test)]
+mod paired;
 mod registry;
 #[cfg(test)]
 mod replay;
