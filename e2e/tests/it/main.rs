@@ -12,6 +12,7 @@ mod engines;
 mod kernel;
 #[cfg(test)]
 mod paired;
+#[cfg(test)]
 mod registry;
 #[cfg(test)]
 mod replay;
