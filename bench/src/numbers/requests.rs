@@ -8,7 +8,7 @@ use std::sync::Arc;
 use kiln_control::Denied;
 use kiln_control::projects::{self, OnTheFly};
 use kiln_model::{OrganizationUuid, ProjectUuid};
-use kiln_server::{JobTimes, Server, ServerConfig};
+use kiln_server::{Server, ServerConfig};
 use kiln_store::{Store, StoreConfig, SystemClock, SystemEntropy, Tx};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -29,14 +29,7 @@ impl Running {
         let path = place.join("numbers.db").display().to_string();
         let config = StoreConfig::new(path, clock.clone(), entropy.clone());
         create_project(&config)?;
-        let config = ServerConfig {
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            public_url: None,
-            trusted_proxies: Vec::new(),
-            times: JobTimes::default(),
-            record: None,
-            store: config,
-        };
+        let config = ServerConfig::new(([127, 0, 0, 1], 0).into(), config);
         let server = runtime
             .block_on(Server::start(config, clock, entropy))
             .map_err(|error| Failure::Wrong(error.to_string()))?;

@@ -143,6 +143,13 @@ pub(crate) struct Server {
     /// Seconds a job may wait for a runner [env: KILN_PENDING_EXPIRY] [default: for ever]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) pending_expiry: Option<String>,
+    /// Let the plans of organizations decide about priorities, limits and timeouts: on or off [env: KILN_PLANS] [default: off]
+    #[arg(long, value_name = "ON|OFF")]
+    pub(crate) plans: Option<String>,
+    /// Directory or URL of newer programs that runners are offered: v1.2.3/runner-v1.2.3-linux-x86-64 and the same with
+    /// .sha256 [env: KILN_RELEASES]
+    #[arg(long, value_name = "PLACE")]
+    pub(crate) releases: Option<String>,
     /// Record the kernel's worker into a new file of this directory, for `kiln replay`; it grows with every step [env: KILN_RECORD]
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<String>,

@@ -81,6 +81,8 @@ fn given(command: &Command) -> Flags {
             ("heartbeat-timeout", server.heartbeat_timeout.clone()),
             ("job-grace", server.job_grace.clone()),
             ("pending-expiry", server.pending_expiry.clone()),
+            ("plans", server.plans.clone()),
+            ("releases", server.releases.clone()),
             ("record", server.record.clone()),
         ]
     };

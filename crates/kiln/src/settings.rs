@@ -89,6 +89,18 @@ pub(crate) const KNOWN: &[Known] = &[
         "seconds a job may wait for a runner; default: for ever",
     ),
     known(
+        "plans",
+        "KILN_PLANS",
+        Some("off"),
+        "whether the plans of organizations decide about priorities, limits and timeouts: on or off",
+    ),
+    known(
+        "releases",
+        "KILN_RELEASES",
+        None,
+        "directory or URL of newer programs that runners are offered",
+    ),
+    known(
         "record",
         "KILN_RECORD",
         None,

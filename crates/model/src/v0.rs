@@ -19,7 +19,7 @@ mod server;
 mod spec;
 
 pub use adapter::{Adapter, UnknownAdapter};
-pub use channel::{RunnerMessage, RunnerMetadata, ServerMessage};
+pub use channel::{HostFacts, RunnerMessage, RunnerMetadata, ServerMessage};
 pub use conditions::{
     Conditions, CpuSample, Frequency, IterationUsage, Pressure, SealedLayer, StageTimes, Truncated,
 };

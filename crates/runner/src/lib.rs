@@ -4,6 +4,7 @@ mod agent;
 mod channel;
 mod delivery;
 mod executor;
+mod host;
 mod output;
 mod report;
 mod spool;
@@ -19,6 +20,7 @@ pub use executor::{
     Execution, Executor, LocalImage, LocalJob, Prepared, QuietHost, SandboxExecutor,
     SandboxExecutorConfig, SetUpError, Verdict,
 };
+pub use host::host_facts;
 pub use output::{Captured, Iteration, Output};
 pub use timer::{Timer, TokioTimer};
 pub use update::{Candidate, Offer, Program, Standing, UpdateError};

@@ -10,7 +10,7 @@ use kiln_model::{Clock, Entropy, Millis};
 use kiln_registry::Registry;
 use kiln_store::Store;
 
-use crate::channel::Channels;
+use crate::channel::{Channels, Offers};
 use crate::metrics::Metrics;
 use crate::token::Tokens;
 
@@ -29,6 +29,8 @@ pub(crate) struct App {
     /// What clients are told to call the server.
     pub(crate) public_url: String,
     pub(crate) trusted_proxies: Vec<IpAddr>,
+    /// Newer programs for runners, if there are any.
+    pub(crate) offers: Option<Offers>,
 }
 
 impl App {

@@ -14,12 +14,15 @@
 mod assign;
 mod claim_poll;
 mod job_session;
+mod offers;
 mod registry;
 mod session;
 mod words;
 
 pub(crate) use claim_poll::{claim_job, renew_pull_token};
 pub(crate) use job_session::open_job_channel;
+pub(crate) use offers::Offers;
+pub use offers::Releases;
 pub(crate) use registry::Channels;
 
 use axum::extract::ws::WebSocketUpgrade;

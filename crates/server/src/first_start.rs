@@ -2,8 +2,9 @@
 
 use kiln_control::people::{self, NewAccount, NewKeyParts};
 use kiln_control::{Denied, NewSlug};
+use kiln_model::v0::PlanLevel;
 use kiln_model::{Clock, Entropy, KeyUuid, OrganizationUuid, UserUuid};
-use kiln_store::sql::setting;
+use kiln_store::sql::{organization, setting};
 use kiln_store::{Store, Tx};
 
 use crate::key::{self, KeyKind};
@@ -23,6 +24,17 @@ pub(crate) fn secret(store: &Store, entropy: &dyn Entropy) -> Result<Vec<u8>, De
         })
         .wait()?;
     Ok(secret.into_bytes())
+}
+
+/// Where plans decide, new organizations begin with the smallest one.
+pub(crate) fn plans(store: &Store, in_force: bool) -> Result<(), Denied> {
+    let plan = if in_force {
+        PlanLevel::Free
+    } else {
+        PlanLevel::Enterprise
+    };
+    let put = move |tx: &mut dyn Tx| Ok::<_, Denied>(organization::set_first_plan(tx, plan)?);
+    store.ledger.submit(put).wait()
 }
 
 /// Makes the first administrator and answers the key, which is shown once; `None` when there is one already.

@@ -20,4 +20,5 @@ mod v2;
 mod view;
 mod worker;
 
+pub use channel::Releases;
 pub use server::{JobTimes, Server, ServerConfig, StartError, make_admin_key};

@@ -19,7 +19,7 @@ use tower::Layer as _;
 use tower::util::MapRequestLayer;
 
 use crate::app::{App, Shared};
-use crate::channel::Channels;
+use crate::channel::{Channels, Offers, Releases};
 use crate::layers::{self, RequestIds};
 use crate::metrics::Metrics;
 use crate::recording;
@@ -38,7 +38,27 @@ pub struct ServerConfig {
     pub times: JobTimes,
     /// Where the kernel's worker is recorded, for [`crate::recording::replay`].
     pub record: Option<PathBuf>,
+    /// Whether plans decide about priorities, limits and timeouts.
+    pub plans: bool,
+    /// Where newer programs for runners are.
+    pub releases: Option<Releases>,
     pub store: StoreConfig,
+}
+
+impl ServerConfig {
+    /// On this address, with everything as it is by default.
+    pub fn new(listen: SocketAddr, store: StoreConfig) -> Self {
+        Self {
+            listen,
+            public_url: None,
+            trusted_proxies: Vec::new(),
+            times: JobTimes::default(),
+            record: None,
+            plans: false,
+            releases: None,
+            store,
+        }
+    }
 }
 
 /// How long things about a bench job may take.
@@ -139,12 +159,16 @@ impl Server {
             .unwrap_or_else(|| format!("http://{address}"));
         let opening = (config.store, Arc::clone(&clock), Arc::clone(&entropy));
         let (store, secret, admin_key) =
-            blocking(move || open(&opening.0, &*opening.1, &*opening.2)).await?;
+            blocking(move || open(&opening.0, config.plans, &*opening.1, &*opening.2)).await?;
         store.announce(&public_url)?;
         let app = Arc::new(App {
             registry: Registry::new(store.clone()),
             tokens: Tokens::new(secret),
-            bench: config.times.settings(public_url.clone()),
+            bench: BenchSettings {
+                plans: config.plans,
+                ..config.times.settings(public_url.clone())
+            },
+            offers: config.releases.map(Offers::new),
             heartbeats: Heartbeats::default(),
             channels: Channels::default(),
             metrics: Metrics::default(),
@@ -217,11 +241,13 @@ impl Server {
 
 fn open(
     config: &StoreConfig,
+    plans: bool,
     clock: &dyn Clock,
     entropy: &dyn Entropy,
 ) -> Result<(Store, Vec<u8>, Option<String>), StartError> {
     let store = Store::open(config)?;
     let secret = first_start::secret(&store, entropy)?;
+    first_start::plans(&store, plans)?;
     let admin_key = first_start::admin(&store, clock, entropy)?;
     Ok((store, secret, admin_key))
 }

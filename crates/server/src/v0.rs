@@ -19,6 +19,7 @@ mod plots;
 mod project_keys;
 mod projects;
 mod registry;
+mod releases;
 mod reports;
 mod run;
 mod runners;
@@ -41,6 +42,10 @@ use crate::channel;
 pub(crate) fn routes() -> Router<Shared> {
     Router::new()
         .merge(directory::routes())
+        .route(
+            "/v0/server/releases/{release}/{name}",
+            get(releases::get_release),
+        )
         .route("/healthz", get(server::healthz))
         .route("/metrics", get(server::get_metrics))
         .route("/v0/server/version", get(server::version))

@@ -56,6 +56,12 @@ pub(crate) fn runner(runner: &Runner, specs: &[Spec]) -> v0::Runner {
         last_heartbeat: runner.last_heartbeat.map(DateTime),
         created: DateTime(runner.created),
         modified: DateTime(runner.modified),
+        draining: runner.draining.map(DateTime),
+        // One that this version cannot read is of a newer runner.
+        metadata: runner
+            .metadata
+            .as_deref()
+            .and_then(|text| serde_json::from_str(text).ok()),
     }
 }
 

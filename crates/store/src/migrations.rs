@@ -48,6 +48,10 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "0006_insight",
         script: Script::Portable(include_str!("../migrations/0006_insight.sql")),
     },
+    Migration {
+        name: "0007_fleet",
+        script: Script::Portable(include_str!("../migrations/0007_fleet.sql")),
+    },
 ];
 
 impl Script {

@@ -276,7 +276,7 @@ impl Server {
                     jobs::fail(tx, found.id, holder, Some(&output), "it failed", &actor).map(Some)
                 }
                 Ending::Canceled => {
-                    let _: Canceled = jobs::runner_canceled(tx, found.id, holder, &actor)?;
+                    let _: Canceled = jobs::runner_canceled(tx, found.id, holder, None, &actor)?;
                     Ok(None)
                 }
             }

@@ -111,7 +111,7 @@ impl Server {
                 Ending::Failed => {
                     jobs::fail(tx, id, holder, Some(&output), "it failed", &actor(runner))
                 }
-                Ending::Canceled => jobs::runner_canceled(tx, id, holder, &actor(runner))
+                Ending::Canceled => jobs::runner_canceled(tx, id, holder, None, &actor(runner))
                     .map(|_| Delivered::Duplicate),
             }
         })?;

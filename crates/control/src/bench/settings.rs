@@ -23,6 +23,8 @@ pub struct BenchSettings {
     pub pending_expiry: Option<Duration>,
     /// Where runners pull images from.
     pub registry_url: String,
+    /// Whether plans decide about priorities, limits and timeouts. Without them every organization is `enterprise`.
+    pub plans: bool,
 }
 
 impl BenchSettings {
@@ -35,6 +37,7 @@ impl BenchSettings {
             default_timeout: Duration::from_hours(1),
             pending_expiry: None,
             registry_url,
+            plans: false,
         }
     }
 }

@@ -273,7 +273,11 @@ fn submit_job(
     settings: &BenchSettings,
     order: &Order<'_>,
 ) -> Result<Job, Denied> {
-    let tier = Tier::Enterprise;
+    let tier = if settings.plans {
+        Tier::of(tx, order.project.organization_id)?
+    } else {
+        Tier::Enterprise
+    };
     let asked = order.ask.timeout.map(u64::from).map(Duration::from_secs);
     let timeout = tier.timeout(asked, settings.default_timeout);
     let config = config(order, submission, settings, timeout);

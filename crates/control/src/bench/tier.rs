@@ -4,6 +4,11 @@
 use std::time::Duration;
 
 use kiln_model::Priority;
+use kiln_model::v0::PlanLevel;
+use kiln_store::Query;
+use kiln_store::sql::{member, organization};
+
+use crate::Denied;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
@@ -21,6 +26,20 @@ const UNCLAIMED_TIMEOUT: Duration = Duration::from_mins(1);
 
 impl Tier {
     pub const ALL: [Self; 4] = [Self::Enterprise, Self::Team, Self::Free, Self::Unclaimed];
+
+    /// The tier of an organization, where plans are in force.
+    pub fn of<Q: Query + ?Sized>(query: &mut Q, organization: i64) -> Result<Self, Denied> {
+        if member::count(query, organization)? == 0 {
+            return Ok(Self::Unclaimed);
+        }
+        let found = organization::find(query, organization)?;
+        let found = found.ok_or(Denied::NotFound("organization"))?;
+        Ok(match found.plan {
+            PlanLevel::Free => Self::Free,
+            PlanLevel::Pro | PlanLevel::Team => Self::Team,
+            PlanLevel::Enterprise => Self::Enterprise,
+        })
+    }
 
     pub const fn name(self) -> &'static str {
         match self {

@@ -37,7 +37,7 @@ pub fn create_runner(
     Ok(())
 }
 
-/// An archived runner's channel is closed and its credential opens nothing until it is taken back.
+/// A drained runner finishes what it has and is given nothing more. An archived runner's channel is closed and its credential opens nothing until it is taken back.
 pub fn update_runner(
     tx: &mut dyn Tx,
     caller: &Caller,
@@ -60,6 +60,11 @@ pub fn update_runner(
         }
         Some(false) => found.archived = None,
         Some(true) | None => {}
+    }
+    match change.draining {
+        Some(true) => found.draining = Some(found.draining.unwrap_or_else(|| tx.wall())),
+        Some(false) => found.draining = None,
+        None => {}
     }
     runner::update(tx, &found).map_err(|error| taken(error, "a runner with this slug"))?;
     audit::record(tx, caller, "runner.update", "runner", found.uuid)?;

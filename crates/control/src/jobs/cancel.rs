@@ -5,6 +5,7 @@ use kiln_store::Tx;
 
 use super::Holder;
 use super::advance::{Cause, advance};
+use super::complete::{Output, keep_evidence};
 use crate::Denied;
 
 /// How a cancel came out.
@@ -29,18 +30,24 @@ pub fn cancel(tx: &mut dyn Tx, id: i64, actor: &str) -> Result<Canceled, Denied>
     }
 }
 
-/// The runner says that it stopped: the answer to a cancel, or its own decision.
+/// The runner says that it stopped: the answer to a cancel, or its own decision. What the job wrote until then is kept.
 pub fn runner_canceled(
     tx: &mut dyn Tx,
     id: i64,
     holder: Holder,
+    output: Option<&Output>,
     actor: &str,
 ) -> Result<Canceled, Denied> {
     let mut job = super::lock(tx, id)?;
     holder.check(&job)?;
-    if job.life.status.is_in_flight() {
+    let canceled = if job.life.status.is_in_flight() {
         advance(tx, &mut job, &Cause::new(Trigger::RunnerCancel, actor))?;
-        return Ok(Canceled::Now);
+        Canceled::Now
+    } else {
+        Canceled::Already
+    };
+    if let (Status::Canceled, Some(output)) = (job.life.status, output) {
+        keep_evidence(tx, &job, output)?;
     }
-    Ok(Canceled::Already)
+    Ok(canceled)
 }

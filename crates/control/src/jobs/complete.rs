@@ -116,7 +116,7 @@ fn publishes(tx: &mut dyn Tx, job: &Job) -> Result<bool, Denied> {
     }
 }
 
-/// Used by [`super::fail`]: a failure's output is evidence, and never replaces a result.
+/// The output of a job that failed or was canceled is evidence, and never replaces a result.
 pub(super) fn keep_evidence(tx: &mut dyn Tx, job: &Job, output: &Output) -> Result<(), Denied> {
     job_output::keep(tx, job.id, job.life.epoch, &output.digest, &output.body)?;
     Ok(())

@@ -6,9 +6,10 @@ use kiln_store::sql::member;
 use kiln_store::sql::organization::{self, Organization};
 
 use crate::access::Caller;
-use crate::{Denied, audit};
+use crate::bench::Tier;
+use crate::{Denied, audit, jobs};
 
-/// The first to ask leads it from then on. A claimed organization is hidden from those who are not in it.
+/// The first to ask leads it from then on, and jobs that waited as those of nobody wait as those of a free plan. A claimed organization is hidden from those who are not in it.
 pub fn claim_organization(
     tx: &mut dyn Tx,
     caller: &Caller,
@@ -25,6 +26,8 @@ pub fn claim_organization(
         };
     }
     member::put(tx, found.id, leader.id, Role::Leader)?;
+    let limit_key = Tier::Free.limit_key(found.id, None);
+    jobs::lift(tx, found.id, Tier::Free.priority(), limit_key.as_deref())?;
     audit::record(tx, caller, "organization.claim", "organization", found.uuid)?;
     organization::find(tx, found.id)?.ok_or(Denied::NotFound("organization"))
 }

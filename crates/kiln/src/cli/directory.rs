@@ -218,8 +218,19 @@ pub(crate) enum Fleet {
     Show(One),
     /// Make another key for one and print it once; the old one is dead at once
     Key(One),
+    /// Let one finish what it has and give it nothing more
+    Drain(Drained),
     /// Retire one: its key opens nothing
     Archive(One),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Drained {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// Give it jobs again
+    #[arg(long)]
+    pub(crate) undo: bool,
 }
 
 #[derive(Debug, Args)]
@@ -309,6 +320,7 @@ impl Fleet {
             Self::Create(new) => &new.new.access,
             Self::List(list) => &list.access,
             Self::Show(one) | Self::Key(one) | Self::Archive(one) => &one.access,
+            Self::Drain(drained) => &drained.one.access,
         }
     }
 }

@@ -10,7 +10,7 @@ use kiln_client::Client;
 use kiln_model::v0::{Job, NewRun, NewRunJob, Report};
 use kiln_model::{Clock, JobUuid, Millis, Status};
 use kiln_runner::{AgentConfig, QuietHost, Shutdown};
-use kiln_server::{JobTimes, Server, ServerConfig};
+use kiln_server::{Server, ServerConfig};
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 
 use super::server::{StopSignals, runtime};
@@ -138,14 +138,7 @@ async fn start_server(
         entropy.clone(),
     );
     store.objects = data.join("objects").to_string_lossy().into_owned();
-    let config = ServerConfig {
-        listen: ([127, 0, 0, 1], 0).into(),
-        public_url: None,
-        trusted_proxies: Vec::new(),
-        times: JobTimes::default(),
-        record: None,
-        store,
-    };
+    let config = ServerConfig::new(([127, 0, 0, 1], 0).into(), store);
     Server::start(config, clock, entropy)
         .await
         .map_err(|error| Failure::unexpected("the demo's server does not start").because(&error))

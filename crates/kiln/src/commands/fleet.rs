@@ -1,4 +1,4 @@
-//! `kiln runner create`, `list`, `show`, `key` and `archive`.
+//! `kiln runner create`, `list`, `show`, `key`, `drain` and `archive`.
 
 use kiln_client::Page;
 use kiln_model::v0::{NewRunner, Runner as Found, RunnerKey, UpdateRunner};
@@ -22,6 +22,15 @@ pub(super) fn run(context: &Context<'_>, command: Fleet) -> Result<Exit, Failure
         Fleet::Key(one) => {
             let key = server.call(server.client.rotate_runner_key(&one.name))?;
             show_key(context, json, &key)?;
+        }
+        Fleet::Drain(drained) => {
+            let change = UpdateRunner {
+                draining: Some(!drained.undo),
+                ..UpdateRunner::default()
+            };
+            let name = &drained.one.name;
+            let found = server.call(server.client.update_runner(name, &change))?;
+            show(context, json, &found)?;
         }
         Fleet::Archive(one) => {
             let change = UpdateRunner {
@@ -60,7 +69,7 @@ fn list(context: &Context<'_>, json: bool, server: &Connection) -> Result<(), Fa
     if json {
         return context.terminal.json(&found);
     }
-    let rows: Vec<[String; 4]> = found
+    let rows: Vec<[String; 6]> = found
         .iter()
         .map(|runner| {
             [
@@ -68,11 +77,28 @@ fn list(context: &Context<'_>, json: bool, server: &Connection) -> Result<(), Fa
                 runner.name.to_string(),
                 runner.specs.len().to_string(),
                 or_dash(runner.last_heartbeat.as_ref()),
+                or_dash(runner.metadata.as_ref().map(|told| &told.version)),
+                state(runner).to_owned(),
             ]
         })
         .collect();
-    let names = ["slug", "name", "specs", "last heartbeat"];
+    let names = [
+        "slug",
+        "name",
+        "specs",
+        "last heartbeat",
+        "version",
+        "state",
+    ];
     print(context.terminal, names, &rows)
+}
+
+fn state(runner: &Found) -> &'static str {
+    match (runner.archived, runner.draining) {
+        (Some(_), _) => "archived",
+        (None, Some(_)) => "draining",
+        (None, None) => "in use",
+    }
 }
 
 fn show(context: &Context<'_>, json: bool, found: &Found) -> Result<(), Failure> {
@@ -80,6 +106,19 @@ fn show(context: &Context<'_>, json: bool, found: &Found) -> Result<(), Failure>
         return context.terminal.json(found);
     }
     let specs: Vec<String> = found.specs.iter().map(ToString::to_string).collect();
+    let told = found.metadata.as_ref();
+    let host = told.and_then(|told| told.host.as_ref());
+    let host = host.map(|host| {
+        let memory = host.memory_bytes >> 20;
+        format!(
+            "{}, kernel {}, {} CPUs, {memory} MiB, {}",
+            host.name, host.kernel, host.cpus, host.isolation
+        )
+    });
+    let (version, host) = (
+        or_dash(told.map(|told| &told.version)),
+        or_dash(host.as_ref()),
+    );
     let (heartbeat, archived) = (
         or_dash(found.last_heartbeat.as_ref()),
         or_dash(found.archived.as_ref()),
@@ -92,6 +131,9 @@ fn show(context: &Context<'_>, json: bool, found: &Found) -> Result<(), Failure>
             ("slug", &found.slug),
             ("specs", &specs.join(", ")),
             ("last heartbeat", &heartbeat),
+            ("version", &version),
+            ("host", &host),
+            ("state", &state(found)),
             ("archived", &archived),
         ],
     )

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use kiln_model::Clock;
 use kiln_runner::{
     Agent, AgentConfig, AgentError, Ended, Program, QuietHost, SandboxExecutor,
-    SandboxExecutorConfig, Shutdown, Standing,
+    SandboxExecutorConfig, Shutdown, Standing, host_facts,
 };
 use kiln_sandbox::Backend;
 use kiln_store::{SystemClock, SystemEntropy};
@@ -99,9 +99,11 @@ pub(super) fn agent(
 ) -> Result<Agent, Failure> {
     make_directory(&config.data_dir)?;
     let blocked = addresses_of(&config.server_url);
+    let host = host_facts(backend.name());
     let executor = executor(&config.data_dir, quiet, blocked, backend)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     Agent::new(config, Arc::new(executor), clock, Arc::new(SystemEntropy))
+        .map(|agent| agent.with_host(host))
         .map_err(|error| explain(&error))
 }
 

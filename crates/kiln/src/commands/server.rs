@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiln_server::{JobTimes, Server, ServerConfig, StartError};
+use kiln_server::{JobTimes, Releases, Server, ServerConfig, StartError};
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -40,6 +40,8 @@ pub(super) struct Plan {
     trusted_proxies: Vec<IpAddr>,
     times: JobTimes,
     record: Option<PathBuf>,
+    plans: bool,
+    releases: Option<Releases>,
 }
 
 impl Plan {
@@ -65,6 +67,8 @@ impl Plan {
             trusted_proxies: trusted_proxies(settings.get("trusted-proxy").unwrap_or_default())?,
             times: times(settings)?,
             record: settings.get("record").map(PathBuf::from),
+            plans: settings.is_on("plans")?,
+            releases: settings.get("releases").map(releases),
             data,
         })
     }
@@ -77,6 +81,15 @@ impl Plan {
         );
         config.objects.clone_from(&self.objects);
         config
+    }
+}
+
+/// A directory, unless it is a URL.
+fn releases(place: &str) -> Releases {
+    if place.starts_with("http://") || place.starts_with("https://") {
+        Releases::Url(place.to_owned())
+    } else {
+        Releases::Directory(PathBuf::from(place))
     }
 }
 
@@ -125,12 +138,13 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
     let store = plan.store();
     let (clock, entropy) = (Arc::clone(&store.clock), Arc::clone(&store.entropy));
     let config = ServerConfig {
-        listen: plan.listen,
         public_url: plan.public_url.clone(),
         trusted_proxies: plan.trusted_proxies.clone(),
         times: plan.times,
         record: plan.record.clone(),
-        store,
+        plans: plan.plans,
+        releases: plan.releases.clone(),
+        ..ServerConfig::new(plan.listen, store)
     };
     let server = Server::start(config, clock, entropy)
         .await

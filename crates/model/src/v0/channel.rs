@@ -55,6 +55,22 @@ pub struct RunnerMetadata {
     pub channel: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
+    /// Ours: the machine it runs on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostFacts>,
+}
+
+/// What a runner tells about its machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostFacts {
+    pub name: String,
+    /// The kernel's release.
+    pub kernel: String,
+    pub cpus: u64,
+    pub memory_bytes: u64,
+    /// The back end that gives its jobs their isolation.
+    pub isolation: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::DateTime;
+use super::{DateTime, RunnerMetadata};
 use crate::{ResourceName, RunnerUuid, Slug, SpecUuid};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,6 +81,12 @@ pub struct Runner {
     pub last_heartbeat: Option<DateTime>,
     pub created: DateTime,
     pub modified: DateTime,
+    /// Ours: since when it is given nothing more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draining: Option<DateTime>,
+    /// Ours: what it last told about itself and its host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<RunnerMetadata>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,6 +104,9 @@ pub struct UpdateRunner {
     pub slug: Option<Slug>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived: Option<bool>,
+    /// Ours: whether it is to be given nothing more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draining: Option<bool>,
 }
 
 /// Answered once, when a runner is made or its key rotated.

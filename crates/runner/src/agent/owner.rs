@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::future;
 use std::sync::Arc;
 
-use kiln_model::v0::{RunnerMessage, RunnerMetadata};
+use kiln_model::v0::{HostFacts, RunnerMessage, RunnerMetadata};
 use kiln_model::{Clock, Entropy, Millis};
 use tokio_util::sync::CancellationToken;
 
@@ -28,6 +28,7 @@ pub struct Agent {
     timer: Arc<dyn Timer>,
     entropy: Arc<dyn Entropy>,
     updates: bool,
+    host: Option<HostFacts>,
     connected: CancellationToken,
 }
 
@@ -64,6 +65,7 @@ impl Agent {
             timer,
             entropy,
             updates: false,
+            host: None,
             connected: CancellationToken::new(),
         })
     }
@@ -73,6 +75,15 @@ impl Agent {
     pub fn with_updates(self) -> Self {
         Self {
             updates: true,
+            ..self
+        }
+    }
+
+    /// Tells the server about its machine.
+    #[must_use]
+    pub fn with_host(self, host: HostFacts) -> Self {
+        Self {
+            host: Some(host),
             ..self
         }
     }
@@ -191,7 +202,7 @@ impl Owner {
             Effect::Drop => self.connection = None,
             Effect::Close => return self.on_connection(Connection::close),
             Effect::Send(message) => {
-                let text = encode(&message);
+                let text = encode(&message, self.agent.host.as_ref());
                 return self.on_connection(|connection| connection.send(text));
             }
             Effect::SetUp(job) => {
@@ -277,7 +288,7 @@ async fn sleep(timer: &dyn Timer, until: Option<Millis>) {
     }
 }
 
-fn encode(message: &Outgoing) -> String {
+fn encode(message: &Outgoing, host: Option<&HostFacts>) -> String {
     let message = match message {
         Outgoing::Ready { introduce } => RunnerMessage::Ready {
             poll_timeout: Some(POLL_SECONDS),
@@ -287,6 +298,7 @@ fn encode(message: &Outgoing) -> String {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 channel: None,
                 checksum: None,
+                host: host.cloned(),
             }),
         },
         Outgoing::Running => RunnerMessage::Running,

@@ -34,7 +34,7 @@ pub(crate) async fn claim_job(
     let asked = read(&body)?.poll_timeout.unwrap_or(DEFAULT_POLL);
     let seconds = u64::from(asked.min(MAX_POLL));
     let deadline = Instant::now() + Duration::from_secs(seconds);
-    note_contact(&app, &runner).await?;
+    note_contact(&app, &runner, None).await?;
     // Subscribed before the first look, so that no bell is missed.
     let id = runner.id;
     let lanes = app

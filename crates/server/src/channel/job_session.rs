@@ -128,7 +128,7 @@ impl Session<'_> {
             // It was told to stop, or has said its last word.
             JobMessage::Running | JobMessage::Heartbeat => Ok(()),
             JobMessage::Canceled => {
-                words::canceled(self.app, &self.runner, self.uuid)
+                words::canceled(self.app, &self.runner, self.uuid, None)
                     .await
                     .map_err(own_trouble)?;
                 self.last_word().await

@@ -6,7 +6,7 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use kiln_control::Denied;
 use kiln_control::jobs::Directive;
 use kiln_model::JobUuid;
-use kiln_model::v0::{JobOutput, RunnerMessage, ServerMessage};
+use kiln_model::v0::{JobOutput, RunnerMessage, RunnerMetadata, ServerMessage};
 use kiln_store::sql::job::Job;
 use kiln_store::sql::lane;
 use kiln_store::sql::runner::{self, Runner};
@@ -14,6 +14,7 @@ use kiln_store::{Bell, Listener, Tx};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::assign;
+use super::offers;
 use super::words::{self, Fate};
 use crate::app::{App, Shared};
 use crate::metrics::Count;
@@ -98,7 +99,7 @@ pub(super) async fn run(app: Shared, runner: Runner, socket: WebSocket) {
 impl Session<'_> {
     async fn begin(&mut self) -> End {
         // After the subscription: a key that was replaced since it was checked is noticed here or by the bell.
-        match note_contact(self.app, &self.runner).await {
+        match note_contact(self.app, &self.runner, None).await {
             Ok(()) => self.serve().await,
             Err(denied) => own_trouble(denied),
         }
@@ -156,7 +157,10 @@ impl Session<'_> {
     async fn hear(&mut self, message: RunnerMessage) -> Result<(), End> {
         self.heard = Instant::now();
         match message {
-            RunnerMessage::Ready { poll_timeout, .. } => self.ready(poll_timeout).await,
+            RunnerMessage::Ready {
+                poll_timeout,
+                runner,
+            } => self.ready(poll_timeout, runner).await,
             RunnerMessage::Running => self.running().await,
             RunnerMessage::Heartbeat => self.heartbeat().await,
             RunnerMessage::Completed {
@@ -190,8 +194,18 @@ impl Session<'_> {
                 )
                 .await
             }
-            RunnerMessage::Canceled { job, .. } => {
-                words::canceled(self.app, &self.runner, job)
+            RunnerMessage::Canceled {
+                job,
+                results,
+                conditions,
+            } => {
+                let wrote = !results.is_empty() || conditions.is_some();
+                let output = wrote.then_some(JobOutput {
+                    results,
+                    error: None,
+                    conditions,
+                });
+                words::canceled(self.app, &self.runner, job, output)
                     .await
                     .map_err(own_trouble)?;
                 self.terminal(job).await
@@ -206,13 +220,23 @@ impl Session<'_> {
         self.terminal(job).await
     }
 
-    async fn ready(&mut self, poll_timeout: Option<u32>) -> Result<(), End> {
+    async fn ready(
+        &mut self,
+        poll_timeout: Option<u32>,
+        metadata: Option<RunnerMetadata>,
+    ) -> Result<(), End> {
         let seconds = poll_timeout.unwrap_or(DEFAULT_POLL);
         let deadline = Instant::now() + Duration::from_secs(u64::from(seconds));
         self.told_to_stop = false;
-        note_contact(self.app, &self.runner)
+        note_contact(self.app, &self.runner, metadata.as_ref())
             .await
             .map_err(own_trouble)?;
+        if let Some(metadata) = &metadata
+            && let Some(update) = offers::offer(self.app, metadata).await
+        {
+            self.state = State::Idle;
+            return self.say(&update).await;
+        }
         // Subscribed before the first look, so that no bell is missed.
         let id = self.runner.id;
         let lanes = self
@@ -406,11 +430,19 @@ pub(super) fn own_trouble(denied: Denied) -> End {
     }
 }
 
-/// Notes that the runner was here, if its key is still good.
-pub(super) async fn note_contact(app: &App, runner: &Runner) -> Result<(), Denied> {
+/// Notes that the runner was here and what it told about itself, if its key is still good.
+pub(super) async fn note_contact(
+    app: &App,
+    runner: &Runner,
+    metadata: Option<&RunnerMetadata>,
+) -> Result<(), Denied> {
     let (wall, id, credential) = (app.wall(), runner.id, words::credential(runner));
+    let told = metadata.map(|told| serde_json::to_string(told).expect("metadata are plain data"));
     let note = move |tx: &mut dyn Tx| {
         credential.check(tx)?;
+        if let Some(told) = &told {
+            runner::introduced(tx, id, told)?;
+        }
         Ok(runner::heard(tx, id, wall)?)
     };
     app.store.ledger.submit(note).await

@@ -145,7 +145,10 @@ pub(super) async fn canceled(
     app: &App,
     runner: &Runner,
     uuid: JobUuid,
+    output: Option<JobOutput>,
 ) -> Result<Option<Canceled>, Denied> {
+    let output = output.map(|output| serde_json::to_vec(&output).expect("an output is plain data"));
+    let output = output.map(Output::new);
     let (runner_id, actor) = (runner.id, view::actor(runner.uuid));
     let credential = credential(runner);
     let outcome = app
@@ -160,7 +163,7 @@ pub(super) async fn canceled(
                 runner: runner_id,
                 epoch: None,
             };
-            jobs::runner_canceled(tx, found.id, holder, &actor).map(Some)
+            jobs::runner_canceled(tx, found.id, holder, output.as_ref(), &actor).map(Some)
         })
         .await;
     let canceled = not_theirs_is_nothing(outcome)?;

@@ -82,6 +82,10 @@ fn answer(operation: &Operation) -> Value {
             "description": "done",
             "content": { "image/png": {}, "image/svg+xml": {} },
         }),
+        Answer::Program => json!({
+            "description": "done",
+            "content": { "application/octet-stream": {} },
+        }),
         Answer::Socket => json!({ "description": "the connection becomes a WebSocket" }),
         Answer::Anything => json(json!({})),
         Answer::One(name) => json(reference(name)),

@@ -17,6 +17,7 @@ pub(super) enum Answer {
     Nothing,
     Text,
     Picture,
+    Program,
     Socket,
     Anything,
     One(&'static str),
@@ -25,7 +26,7 @@ pub(super) enum Answer {
     Page(&'static str),
 }
 
-use Answer::{All, Anything, Nothing, One, Page, Picture, Socket, Text};
+use Answer::{All, Anything, Nothing, One, Page, Picture, Program, Socket, Text};
 
 macro_rules! operations {
     ($($method:ident $path:literal $id:ident ($($body:literal)?) -> $status:literal $answer:expr, $summary:literal;)*) => {
@@ -58,6 +59,7 @@ operations! {
     delete "/v0/server/kernel/dead-letters" drain_dead_letters () -> 200 All("DeadLetter"), "Remove and answer them";
     get "/v0/server/kernel/dead-letters/{worker}/{seq}" get_dead_letter () -> 200 One("DeadLetter"), "One of them";
     post "/v0/server/kernel/dead-letters/{worker}/{seq}/replay" replay_dead_letter () -> 200 One("Replayed"), "Put one back";
+    get "/v0/server/releases/{release}/{name}" get_release () -> 200 Program, "A program that runners update themselves to";
     get "/v0/server/registry" get_registry_stats () -> 200 One("RegistryStats"), "What the registry holds";
     post "/v0/server/registry/gc" collect_registry ("CollectRequest") -> 200 One("Collected"), "Let go of a page of what nobody needs";
     post "/v0/server/registry/verify" verify_registry ("VerifyRequest") -> 200 One("Verified"), "Read a page of it again and compare digests";

@@ -187,10 +187,18 @@ schemas! {
     "SpecRef": [is("spec", Text)];
     "Runner": [
         is("uuid", Uuid), is("name", Text), is("slug", Text), is("specs", Texts), or_null("archived", Time),
-        or_null("last_heartbeat", Time), is("created", Time), is("modified", Time),
+        or_null("last_heartbeat", Time), is("created", Time), is("modified", Time), may("draining", Time),
+        may("metadata", One("RunnerMetadata")),
+    ];
+    "RunnerMetadata": [
+        is("os", Text), is("arch", Text), is("version", Text), may("channel", Text), may("checksum", Text),
+        may("host", One("HostFacts")),
+    ];
+    "HostFacts": [
+        is("name", Text), is("kernel", Text), is("cpus", Integer), is("memory_bytes", Integer), is("isolation", Text),
     ];
     "NewRunner": [is("name", Text), may("slug", Text)];
-    "UpdateRunner": [may("name", Text), may("slug", Text), may("archived", Boolean)];
+    "UpdateRunner": [may("name", Text), may("slug", Text), may("archived", Boolean), may("draining", Boolean)];
     "RunnerKey": [is("uuid", Uuid), is("key", Text)];
     "RunnerToken": [is("uuid", Uuid), is("token", Text)];
     "NewRun": [

@@ -3,6 +3,10 @@
 #[cfg(test)]
 mod channel;
 #[cfg(test)]
+mod configured;
+#[cfg(test)]
+mod fleet;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod job_socket;

@@ -80,8 +80,15 @@ pub(crate) struct Answer {
 }
 
 impl Town {
-    /// A server on a thread of its own, which lives as long as the process.
     pub(crate) fn start(engine: Engine, times: JobTimes) -> Self {
+        Self::start_with(engine, move |config| ServerConfig { times, ..config })
+    }
+
+    /// A server on a thread of its own, which lives as long as the process.
+    pub(crate) fn start_with(
+        engine: Engine,
+        configure: impl FnOnce(ServerConfig) -> ServerConfig + Send + 'static,
+    ) -> Self {
         // The client insists on one, though nothing here is encrypted; a second call finds it installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let (tell, told) = mpsc::channel();
@@ -97,12 +104,8 @@ impl Town {
                 let mut store = StoreConfig::new(database, clock.clone(), entropy.clone());
                 "memory:".clone_into(&mut store.objects);
                 let config = ServerConfig {
-                    listen: ([127, 0, 0, 1], 0).into(),
-                    public_url: None,
                     trusted_proxies: vec![[127, 0, 0, 1].into()],
-                    times,
-                    record: None,
-                    store,
+                    ..configure(ServerConfig::new(([127, 0, 0, 1], 0).into(), store))
                 };
                 let server = Server::start(config, clock, entropy).await.unwrap();
                 let admin = server.admin_key().unwrap().to_owned();

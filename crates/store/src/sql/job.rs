@@ -413,6 +413,37 @@ pub fn admitted_limited<Q: Query + ?Sized>(
         .collect()
 }
 
+/// The pending jobs of an organization that stand below a priority.
+pub fn pending_below<Q: Query + ?Sized>(
+    query: &mut Q,
+    organization: i64,
+    priority: Priority,
+) -> Result<Vec<i64>, Error> {
+    query
+        .query(
+            "SELECT id FROM job WHERE organization_id = ?1 AND status = 0 AND priority < ?2 ORDER BY id",
+            params![organization, priority.0],
+        )?
+        .iter()
+        .map(|row| row.get(0))
+        .collect()
+}
+
+/// Moves a pending job to another priority and limit. One under a limit is admitted by it and by nothing else.
+pub fn set_standing(
+    tx: &mut dyn Tx,
+    id: i64,
+    priority: Priority,
+    limit_key: Option<&str>,
+) -> Result<(), Error> {
+    tx.execute(
+        "UPDATE job SET priority = ?2, limit_key = ?3, admitted = CASE WHEN CAST(?3 AS TEXT) IS NULL THEN 1 ELSE 0 END \
+         WHERE id = ?1 AND status = 0",
+        params![id, priority.0, limit_key],
+    )?;
+    Ok(())
+}
+
 pub fn set_admitted(tx: &mut dyn Tx, id: i64, admitted: bool) -> Result<(), Error> {
     tx.execute(
         "UPDATE job SET admitted = ?2 WHERE id = ?1 AND status = 0",

@@ -4,6 +4,7 @@ use kiln_model::v0::PlanLevel;
 use kiln_model::{Millis, OrganizationUuid, ResourceName, Slug};
 
 use super::listing::{self, Listing, Page, Source};
+use super::setting;
 use crate::{Error, Query, Row, Tx, Value, params};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +36,11 @@ const SOURCE: Source = Source {
     searched: &["organization.name", "organization.slug"],
 };
 
+/// The plan of organizations that are made from now on.
+pub fn set_first_plan(tx: &mut dyn Tx, plan: PlanLevel) -> Result<(), Error> {
+    setting::put(tx, "organization.plan", plan.name())
+}
+
 pub fn insert(
     tx: &mut dyn Tx,
     uuid: OrganizationUuid,
@@ -43,8 +49,8 @@ pub fn insert(
 ) -> Result<i64, Error> {
     let wall = tx.wall();
     let row = tx.query_one(
-        "INSERT INTO organization (uuid, name, slug, created, modified) VALUES (?1, ?2, ?3, ?4, ?4) \
-         RETURNING id",
+        "INSERT INTO organization (uuid, name, slug, plan, created, modified) VALUES (?1, ?2, ?3, \
+         COALESCE((SELECT value FROM setting WHERE name = 'organization.plan'), 'enterprise'), ?4, ?4) RETURNING id",
         params![uuid.to_string(), name.as_str(), slug.as_str(), wall],
     )?;
     super::inserted_id(row)

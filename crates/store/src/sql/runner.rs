@@ -16,11 +16,15 @@ pub struct Runner {
     pub created: Millis,
     pub modified: Millis,
     pub archived: Option<Millis>,
+    /// Since when it is given nothing more.
+    pub draining: Option<Millis>,
+    /// What it last told about itself and its host, as JSON.
+    pub metadata: Option<String>,
 }
 
 macro_rules! columns {
     () => {
-        "id, uuid, name, slug, key_version, last_heartbeat, created, modified, archived"
+        "id, uuid, name, slug, key_version, last_heartbeat, created, modified, archived, draining, metadata"
     };
 }
 
@@ -133,7 +137,7 @@ pub fn list<Q: Query + ?Sized>(query: &mut Q, listing: &Listing) -> Result<Page<
 pub fn update(tx: &mut dyn Tx, runner: &Runner) -> Result<(), Error> {
     let wall = tx.wall();
     tx.execute(
-        "UPDATE runner SET name = ?2, slug = ?3, archived = ?4, key_version = ?5, modified = ?6 \
+        "UPDATE runner SET name = ?2, slug = ?3, archived = ?4, key_version = ?5, modified = ?6, draining = ?7 \
          WHERE id = ?1",
         params![
             runner.id,
@@ -141,11 +145,27 @@ pub fn update(tx: &mut dyn Tx, runner: &Runner) -> Result<(), Error> {
             runner.slug.as_str(),
             runner.archived,
             runner.key_version,
-            wall
+            wall,
+            runner.draining
         ],
     )?;
     // Open channels look again, on whichever server they are.
     tx.ring(Bell::Runner(runner.id));
+    Ok(())
+}
+
+/// Whether it is to be given nothing more.
+pub fn is_draining<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<bool, Error> {
+    let sql = "SELECT id FROM runner WHERE id = ?1 AND draining IS NOT NULL";
+    Ok(query.query_one(sql, params![id])?.is_some())
+}
+
+/// Keeps what it told about itself.
+pub fn introduced(tx: &mut dyn Tx, id: i64, metadata: &str) -> Result<(), Error> {
+    tx.execute(
+        "UPDATE runner SET metadata = ?2 WHERE id = ?1",
+        params![id, metadata],
+    )?;
     Ok(())
 }
 
@@ -168,5 +188,7 @@ fn read(row: &Row) -> Result<Runner, Error> {
         created: row.get(6)?,
         modified: row.get(7)?,
         archived: row.get(8)?,
+        draining: row.get(9)?,
+        metadata: row.get(10)?,
     })
 }

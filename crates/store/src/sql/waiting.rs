@@ -36,14 +36,14 @@ pub fn ahead<Q: Query + ?Sized>(query: &mut Q, job: &Job) -> Result<i64, Error> 
     .get(0)
 }
 
-/// The runners that serve a lane and are not archived.
+/// The runners that serve a lane and are neither archived nor drained.
 pub fn servers<Q: Query + ?Sized>(query: &mut Q, lane: i64) -> Result<Vec<Server>, Error> {
     query
         .query(
             "SELECT runner.last_heartbeat, \
              (SELECT COUNT(*) FROM job WHERE job.runner_id = runner.id AND job.status IN (1, 2)) \
              FROM runner_lane JOIN runner ON runner.id = runner_lane.runner_id \
-             WHERE runner_lane.lane_id = ?1 AND runner.archived IS NULL ORDER BY runner.id",
+             WHERE runner_lane.lane_id = ?1 AND runner.archived IS NULL AND runner.draining IS NULL ORDER BY runner.id",
             params![lane],
         )?
         .iter()

@@ -8,7 +8,7 @@ use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
-use crate::{JobTimes, Server, ServerConfig, openapi};
+use crate::{Server, ServerConfig, openapi};
 
 pub(super) struct Town {
     address: SocketAddr,
@@ -40,17 +40,11 @@ impl Town {
 
     pub(super) fn open(database: &str) -> Self {
         let (clock, entropy) = (Arc::new(SystemClock::default()), Arc::new(SystemEntropy));
-        let config = ServerConfig {
-            listen: "127.0.0.1:0".parse().unwrap(),
-            public_url: None,
-            trusted_proxies: Vec::new(),
-            times: JobTimes::default(),
-            record: None,
-            store: StoreConfig {
-                objects: "memory:".to_owned(),
-                ..StoreConfig::new(database, clock.clone(), entropy.clone())
-            },
+        let store = StoreConfig {
+            objects: "memory:".to_owned(),
+            ..StoreConfig::new(database, clock.clone(), entropy.clone())
         };
+        let config = ServerConfig::new(([127, 0, 0, 1], 0).into(), store);
         let runtime = Runtime::new().unwrap();
         let server = runtime
             .block_on(Server::start(config, clock, entropy))

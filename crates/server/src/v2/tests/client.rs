@@ -54,6 +54,7 @@ impl Door {
         let public_url = format!("http://{address}");
         let app = Arc::new(App {
             trusted_proxies: Vec::new(),
+            offers: None,
             registry: Registry::new(store.clone()),
             tokens: Tokens::new(b"secret".to_vec()),
             bench: BenchSettings::new(public_url.clone()),

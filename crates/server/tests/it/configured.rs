@@ -1,0 +1,122 @@
+//! What a server does only when it is told to: plans, and programs for runners.
+
+use std::sync::OnceLock;
+
+use kiln_server::{Releases, ServerConfig};
+use serde_json::{Value, json};
+
+use crate::town::{Engine, Town, run, text};
+
+const PROGRAM: &[u8] = b"a newer runner";
+/// Of the program.
+const CHECKSUM: &str = "7c5cef004464bbcdc0f3f47dea9b542468a2ae6c97c0668f71d6c13b61f5703d";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+fn town(engine: Engine) -> &'static Town {
+    static SQLITE: OnceLock<Town> = OnceLock::new();
+    static POSTGRES: OnceLock<Town> = OnceLock::new();
+    match engine {
+        Engine::Sqlite => &SQLITE,
+        Engine::Postgres => &POSTGRES,
+    }
+    .get_or_init(|| {
+        let releases = tempfile::tempdir().unwrap().keep();
+        let release = releases.join(format!("v{VERSION}"));
+        std::fs::create_dir(&release).unwrap();
+        let name = format!("runner-v{VERSION}-linux-x86-64");
+        std::fs::write(release.join(&name), PROGRAM).unwrap();
+        std::fs::write(
+            release.join(format!("{name}.sha256")),
+            format!("{CHECKSUM}  {name}\n"),
+        )
+        .unwrap();
+        std::fs::write(release.join("secret"), "not for download").unwrap();
+        Town::start_with(engine, move |config| ServerConfig {
+            plans: true,
+            releases: Some(Releases::Directory(releases)),
+            ..config
+        })
+    })
+}
+
+/// A stranger's jobs run for a minute, one at a time from an address, until somebody claims the organization.
+async fn plans_decide_about_limits_and_timeouts(engine: Engine) {
+    let town = town(engine);
+    let place = town.place().await;
+    let anonymous = async || {
+        let body = Some(run(&place, json!({"timeout": 3600})));
+        let answer = town
+            .send(reqwest::Method::POST, "/v0/run", None, body)
+            .await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+        text(&answer.body["job"])
+    };
+    anonymous().await;
+    let second = anonymous().await;
+    let mut channel = town.channel(&place).await;
+    channel.say(json!({"event": "ready"})).await;
+    let job = channel.hear().await;
+    assert_eq!(job["timeout"], 60, "{job}");
+    let why = async || {
+        let path = format!("/v0/projects/{}/jobs/{second}/why", place.project);
+        town.get(&path).await.body
+    };
+    assert_eq!(why().await["blocker"], "limit");
+    let claim = format!("/v0/organizations/{}/claim", place.project);
+    assert_eq!(town.post(&claim, Value::Null).await.status, 201);
+    assert_eq!(why().await["blocker"], "runners_busy");
+    // As a free plan has it from now on.
+    let third = text(&town.post("/v0/run", run(&place, json!({}))).await.body["job"]);
+    let path = format!("/v0/projects/{}/jobs/{third}/why", place.project);
+    assert_eq!(town.get(&path).await.body["blocker"], "limit");
+}
+
+/// A runner of another version is offered this server's once; it can fetch it, and nothing else.
+async fn runners_are_offered_newer_programs(engine: Engine) {
+    let town = town(engine);
+    let place = town.place().await;
+    let mut channel = town.channel(&place).await;
+    let ready = |version: &str| json!({"event": "ready", "poll_timeout": 1, "runner": {"os": "linux", "arch": "x86_64", "version": version}});
+    channel.say(ready("0.0.1")).await;
+    let offer = channel.hear().await;
+    assert_eq!(offer["event"], "update", "{offer}");
+    assert_eq!(offer["version"], VERSION);
+    assert_eq!(offer["checksum"], CHECKSUM);
+    let url = text(&offer["url"]);
+    let fetched = reqwest::get(&url).await.unwrap().bytes().await.unwrap();
+    assert_eq!(&fetched[..], PROGRAM);
+    let (directory, _) = url.rsplit_once('/').unwrap();
+    for other in ["secret", "runner-none", "..%2f..%2fetc%2fpasswd"] {
+        let status = reqwest::get(format!("{directory}/{other}"))
+            .await
+            .unwrap()
+            .status();
+        assert_eq!(status.as_u16(), 404, "{other}");
+    }
+    channel.say(ready(VERSION)).await;
+    assert_eq!(channel.hear().await, json!({"event": "no_job"}));
+    channel
+        .say(json!({"event": "ready", "poll_timeout": 1}))
+        .await;
+    assert_eq!(channel.hear().await, json!({"event": "no_job"}));
+}
+
+#[tokio::test]
+async fn plans_decide_about_limits_and_timeouts_on_sqlite() {
+    plans_decide_about_limits_and_timeouts(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn plans_decide_about_limits_and_timeouts_on_postgresql() {
+    plans_decide_about_limits_and_timeouts(Engine::Postgres).await;
+}
+
+#[tokio::test]
+async fn runners_are_offered_newer_programs_on_sqlite() {
+    runners_are_offered_newer_programs(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn runners_are_offered_newer_programs_on_postgresql() {
+    runners_are_offered_newer_programs(Engine::Postgres).await;
+}

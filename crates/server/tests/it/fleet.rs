@@ -1,0 +1,90 @@
+//! What people can do with runners that stock servers do not offer, and what runners tell.
+
+use serde_json::{Value, json};
+
+use crate::town::{Town, ack, on_both_engines, text};
+
+on_both_engines!(
+    a_drained_runner_finishes_and_is_given_nothing_more,
+    what_a_runner_tells_about_itself_is_shown,
+    what_a_canceled_job_wrote_is_kept,
+    a_deleted_report_takes_its_job_along,
+);
+
+async fn drain(town: &Town, runner: &str, draining: bool) -> Value {
+    let path = format!("/v0/runners/{runner}");
+    let body = Some(json!({ "draining": draining }));
+    let answer = town
+        .send(reqwest::Method::PATCH, &path, Some(&town.admin), body)
+        .await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.body
+}
+
+async fn a_drained_runner_finishes_and_is_given_nothing_more(town: &Town) {
+    let place = town.place().await;
+    let (mut channel, job) = town.running(&place).await;
+    assert!(drain(town, &place.runner, true).await["draining"].is_string());
+    let waits = town.submit(&place, json!({})).await;
+    channel.say(crate::town::completed(&job)).await;
+    assert_eq!(channel.hear().await, ack(&job));
+    channel
+        .say(json!({"event": "ready", "poll_timeout": 1}))
+        .await;
+    assert_eq!(channel.hear().await, json!({"event": "no_job"}));
+    let why = format!("/v0/projects/{}/jobs/{waits}/why", place.project);
+    assert_eq!(town.get(&why).await.body["blocker"], "no_runner");
+    // It hears at once that it is in use again.
+    channel.say(json!({"event": "ready"})).await;
+    assert_eq!(
+        drain(town, &place.runner, false).await["draining"],
+        Value::Null
+    );
+    assert_eq!(text(&channel.hear().await["uuid"]), waits);
+}
+
+async fn what_a_runner_tells_about_itself_is_shown(town: &Town) {
+    let place = town.place().await;
+    let mut channel = town.channel(&place).await;
+    let told = json!({
+        "os": "linux", "arch": "x86_64", "version": "9.9.9",
+        "host": {"name": "iron", "kernel": "6.1", "cpus": 8, "memory_bytes": 1024, "isolation": "namespace"},
+    });
+    channel
+        .say(json!({"event": "ready", "poll_timeout": 1, "runner": told}))
+        .await;
+    assert_eq!(channel.hear().await, json!({"event": "no_job"}));
+    let shown = town.get(&format!("/v0/runners/{}", place.runner)).await;
+    assert_eq!(shown.body["metadata"], told);
+}
+
+async fn what_a_canceled_job_wrote_is_kept(town: &Town) {
+    let place = town.place().await;
+    let (mut channel, job) = town.running(&place).await;
+    town.cancel(&place, &job).await;
+    assert_eq!(channel.hear().await, json!({"event": "cancel"}));
+    channel
+        .say(json!({
+            "event": "canceled", "job": job, "results": [{"exit_code": 143, "stdout": "half of it"}],
+        }))
+        .await;
+    assert_eq!(channel.hear().await, ack(&job));
+    let found = town.job(&place, &job).await;
+    assert_eq!(found["status"], "canceled");
+    assert_eq!(found["output"]["results"][0]["stdout"], "half of it");
+}
+
+async fn a_deleted_report_takes_its_job_along(town: &Town) {
+    let place = town.place().await;
+    let answer = town
+        .post("/v0/run", crate::town::run(&place, json!({})))
+        .await;
+    let (report, job) = (text(&answer.body["uuid"]), text(&answer.body["job"]));
+    let path = format!("/v0/projects/{}/reports/{report}", place.project);
+    let deleted = town
+        .send(reqwest::Method::DELETE, &path, Some(&town.admin), None)
+        .await;
+    assert_eq!(deleted.status, 204, "{deleted:?}");
+    assert_eq!(town.get(&path).await.status, 404);
+    assert_eq!(town.job(&place, &job).await["status"], "canceled");
+}
