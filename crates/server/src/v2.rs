@@ -2,6 +2,7 @@
 
 mod access;
 mod blobs;
+mod challenge;
 mod dispatch;
 mod drain;
 mod error;
@@ -11,6 +12,7 @@ mod parameters;
 mod projects;
 mod range;
 mod scope;
+mod subject;
 mod token;
 mod uploads;
 
