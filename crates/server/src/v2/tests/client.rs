@@ -188,6 +188,33 @@ impl Door {
         )
     }
 
+    /// Asks at the other door; the answer must have this status.
+    pub(super) async fn ask(
+        &self,
+        key: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+        status: u16,
+    ) -> Value {
+        let body = body.to_string();
+        let answer = self.call_as(key, method, path, &[], body.as_bytes()).await;
+        assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+        if answer.body.is_empty() {
+            return Value::Null;
+        }
+        answer.json()
+    }
+
+    /// A new person's key.
+    pub(super) async fn person(&self, slug: &str) -> String {
+        let new = json!({"name": slug, "slug": slug, "email": format!("{slug}@example.com")});
+        self.ask(&self.key, "POST", "/v0/users", &new, 201).await;
+        let (path, new) = (format!("/v0/users/{slug}/keys"), json!({"name": "key"}));
+        let made = self.ask(&self.key, "POST", &path, &new, 201).await;
+        made["key"].as_str().unwrap().to_owned()
+    }
+
     pub(super) async fn push_blob(&self, name: &str, bytes: &[u8]) -> Digest {
         let digest = sha256(bytes);
         let pushed = self

@@ -37,22 +37,25 @@ struct Village {
 impl Village {
     async fn on(database: &str) -> Self {
         let door = Door::open_on(database).await;
-        let leader = person(&door, "leader").await;
-        let member = person(&door, "member").await;
-        let stranger = person(&door, "stranger").await;
+        let leader = door.person("leader").await;
+        let member = door.person("member").await;
+        let stranger = door.person("stranger").await;
         let ours = json!({"name": "Ours", "slug": "ours"});
-        ask(&door, &leader, "POST", "/v0/organizations", &ours, 201).await;
+        door.ask(&leader, "POST", "/v0/organizations", &ours, 201)
+            .await;
         for (slug, visibility) in [("open", "public"), ("closed", "private")] {
             let new = json!({"name": slug, "slug": slug, "visibility": visibility});
             let path = "/v0/organizations/ours/projects";
-            ask(&door, &leader, "POST", path, &new, 201).await;
+            door.ask(&leader, "POST", path, &new, 201).await;
             door.push_image(slug, "v1").await;
         }
         let invite = json!({"email": "member@example.com", "role": "member"});
         let path = "/v0/organizations/ours/members";
-        ask(&door, &leader, "POST", path, &invite, 202).await;
+        door.ask(&leader, "POST", path, &invite, 202).await;
         let path = "/v0/projects/closed/keys";
-        let made = ask(&door, &leader, "POST", path, &json!({"name": "ci"}), 201).await;
+        let made = door
+            .ask(&leader, "POST", path, &json!({"name": "ci"}), 201)
+            .await;
         let project_key = made["key"].as_str().unwrap().to_owned();
         Self {
             door,
@@ -85,32 +88,13 @@ impl Village {
     }
 
     async fn ask(&self, key: &str, method: &str, path: &str, body: &Value, status: u16) -> Value {
-        ask(&self.door, key, method, path, body, status).await
+        self.door.ask(key, method, path, body, status).await
     }
 
     async fn is_allowed(&self, key: &str, path: &str) -> bool {
         let answer = self.ask(key, "GET", path, &Value::Null, 200).await;
         answer["allowed"] == true
     }
-}
-
-async fn ask(door: &Door, key: &str, method: &str, path: &str, body: &Value, status: u16) -> Value {
-    let body = body.to_string();
-    let answer = door.call_as(key, method, path, &[], body.as_bytes()).await;
-    assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
-    if answer.body.is_empty() {
-        return Value::Null;
-    }
-    answer.json()
-}
-
-/// A new person, and their key.
-async fn person(door: &Door, slug: &str) -> String {
-    let new = json!({"name": slug, "slug": slug, "email": format!("{slug}@example.com")});
-    ask(door, &door.key, "POST", "/v0/users", &new, 201).await;
-    let path = format!("/v0/users/{slug}/keys");
-    let made = ask(door, &door.key, "POST", &path, &json!({"name": "key"}), 201).await;
-    made["key"].as_str().unwrap().to_owned()
 }
 
 fn complaint(answer: &Answer) -> &str {
