@@ -143,6 +143,11 @@ pub(crate) struct Server {
     /// Seconds a job may wait for a runner [env: KILN_PENDING_EXPIRY] [default: for ever]
     #[arg(long, value_name = "SECONDS")]
     pub(crate) pending_expiry: Option<String>,
+    /// How much anybody may do in a minute, an hour and a day: off, stock (what stock servers allow), or NAME=MINUTE/HOUR/DAY with
+    /// commas between; names are address-requests, address-attempts, address-runs, user-requests, user-runs,
+    /// project-requests, project-runs, organization-runs, runner-connects [env: KILN_RATE_LIMITS] [default: off]
+    #[arg(long, value_name = "LIMITS", verbatim_doc_comment)]
+    pub(crate) rate_limits: Option<String>,
     /// Record the kernel's worker into a new file of this directory, for `kiln replay`; it grows with every step [env: KILN_RECORD]
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<String>,

@@ -81,6 +81,7 @@ fn given(command: &Command) -> Flags {
             ("heartbeat-timeout", server.heartbeat_timeout.clone()),
             ("job-grace", server.job_grace.clone()),
             ("pending-expiry", server.pending_expiry.clone()),
+            ("rate-limits", server.rate_limits.clone()),
             ("record", server.record.clone()),
         ]
     };

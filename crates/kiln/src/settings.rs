@@ -89,6 +89,12 @@ pub(crate) const KNOWN: &[Known] = &[
         "seconds a job may wait for a runner; default: for ever",
     ),
     known(
+        "rate-limits",
+        "KILN_RATE_LIMITS",
+        Some("off"),
+        "off, stock, or NAME=MINUTE/HOUR/DAY with commas between: how much anybody may do in a while",
+    ),
+    known(
         "record",
         "KILN_RECORD",
         None,

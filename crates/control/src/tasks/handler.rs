@@ -188,6 +188,7 @@ fn status(denied: Denied) -> Status {
         | Denied::Taken(_)
         | Denied::Conflict(_)
         | Denied::Unauthorized
+        | Denied::TooMany(_)
         | Denied::Forbidden
         | Denied::Store(_) => Status::Error(denied.to_string()),
     }

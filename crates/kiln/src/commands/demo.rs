@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_client::Client;
+use kiln_control::limits::RateLimits;
 use kiln_model::v0::{Job, NewRun, NewRunJob, Report};
 use kiln_model::{Clock, JobUuid, Millis, Status};
 use kiln_runner::{AgentConfig, QuietHost, Shutdown};
@@ -143,6 +144,7 @@ async fn start_server(
         public_url: None,
         trusted_proxies: Vec::new(),
         times: JobTimes::default(),
+        limits: RateLimits::default(),
         record: None,
         store,
     };

@@ -84,7 +84,7 @@ schemas! {
     "ConsoleConfig": [is("url", Text)];
     "ServerConfig": [
         is("console", One("ConsoleConfig")), is("database", Text), is("request_body_max_bytes", Integer),
-        is("heartbeat_timeout", Integer), is("job_timeout_grace_period", Integer),
+        is("heartbeat_timeout", Integer), is("job_timeout_grace_period", Integer), is("rate_limits", Text),
     ];
     "ServerStats": [
         is("timestamp", Time), is("users", Integer), is("organizations", Integer), is("projects", Integer),

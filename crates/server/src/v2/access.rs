@@ -1,9 +1,10 @@
 //! Who may do what at the registry. What a token opens is no more than what its holder may; that is decided where it is
 //! decided for every door, at the moment of the request.
 
-use axum::http::header::{AUTHORIZATION, HeaderMap};
+use axum::http::request::Parts;
 use kiln_control::Denied;
 use kiln_control::access::{self, Caller as Known};
+use kiln_control::limits::{Limited, Who};
 use kiln_model::v0::Permission;
 use kiln_registry::{Name, Repository};
 use kiln_store::Query;
@@ -15,6 +16,7 @@ use super::subject;
 use crate::app::Shared;
 use crate::identity;
 use crate::key::KeyKind;
+use crate::limits::{self, Source};
 use crate::token::{Action, Audience, Claims};
 
 /// Who asks, as far as it matters for what they may.
@@ -30,7 +32,7 @@ pub(super) enum Caller {
 
 /// Whether a token speaks of a repository that the request does not go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum Taking {
     Open,
     /// A token with this right was asked for, and there is none.
     Closed,
@@ -47,14 +49,14 @@ pub(super) struct Admitted {
 }
 
 impl Caller {
-    pub(super) fn may_take_from(&self, name: &Name) -> Source {
+    pub(super) fn may_take_from(&self, name: &Name) -> Taking {
         match self {
-            Self::KeyHolder(_) => Source::Open,
-            Self::Runner(_) => Source::Closed,
+            Self::KeyHolder(_) => Taking::Open,
+            Self::Runner(_) => Taking::Closed,
             Self::TokenHolder(_, claims) => match claims.actions_in(name.as_str()) {
-                Some(actions) if actions.contains(&Action::Pull) => Source::Open,
-                Some(_) => Source::Closed,
-                None => Source::NotAsked,
+                Some(actions) if actions.contains(&Action::Pull) => Taking::Open,
+                Some(_) => Taking::Closed,
+                None => Taking::NotAsked,
             },
         }
     }
@@ -84,13 +86,13 @@ impl Caller {
 /// Checks that the bearer may act on the repository, and finds it.
 pub(super) async fn authorize(
     app: &Shared,
-    headers: &HeaderMap,
+    parts: &Parts,
     name: &Name,
     action: Action,
 ) -> OciResult<Admitted> {
     let refused = |reason| challenge::refuse(app, reason, &[(name, action)]);
-    let credential = bearer(headers).ok_or_else(|| refused(Reason::Nobody))?;
-    let caller = identify(app, credential).await?;
+    let credential = identity::bearer(parts).ok_or_else(|| refused(Reason::Nobody))?;
+    let caller = identify(app, parts, credential).await?;
     let caller = caller.ok_or_else(|| refused(Reason::Invalid))?;
     if !caller.is_let_into(name, action) {
         return Err(refused(Reason::Insufficient));
@@ -103,10 +105,10 @@ pub(super) async fn authorize(
 }
 
 /// Checks that the bearer has something to show at all.
-pub(super) async fn authenticate(app: &Shared, headers: &HeaderMap) -> OciResult<()> {
+pub(super) async fn authenticate(app: &Shared, parts: &Parts) -> OciResult<()> {
     let refused = |reason| challenge::refuse(app, reason, &[]);
-    let credential = bearer(headers).ok_or_else(|| refused(Reason::Nobody))?;
-    match identify(app, credential).await? {
+    let credential = identity::bearer(parts).ok_or_else(|| refused(Reason::Nobody))?;
+    match identify(app, parts, credential).await? {
         Some(Caller::KeyHolder(_) | Caller::TokenHolder(..)) => Ok(()),
         Some(Caller::Runner(_)) | None => Err(refused(Reason::Invalid)),
     }
@@ -143,7 +145,8 @@ pub(super) const fn permission(action: Action) -> Permission {
     }
 }
 
-async fn identify(app: &Shared, credential: &str) -> OciResult<Option<Caller>> {
+async fn identify(app: &Shared, parts: &Parts, credential: &str) -> OciResult<Option<Caller>> {
+    let source = parts.extensions.get::<Source>();
     let is_key = |kind: KeyKind| credential.starts_with(kind.prefix());
     if is_key(KeyKind::User) || is_key(KeyKind::Project) {
         let known = identity::caller_of(app, credential).await?;
@@ -157,13 +160,17 @@ async fn identify(app: &Shared, credential: &str) -> OciResult<Option<Caller>> {
     }
     let (holder, wall) = (claims.clone(), app.wall());
     let look = move |query: &mut dyn Query| subject::find(query, &holder, wall);
-    let known = app.store.reader.read(look).await?;
-    Ok(known.map(|known| Caller::TokenHolder(known, claims)))
-}
-
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+    let Some(known) = app.store.reader.read(look).await? else {
+        return Ok(None);
+    };
+    match (&known, source) {
+        (Known::Anonymous, Some(Source(address))) => {
+            let who = Who::Address(*address);
+            app.limits.take(Limited::AddressRequests, who, app.wall())?;
+        }
+        _ => limits::count_request(app, &known)?,
+    }
+    Ok(Some(Caller::TokenHolder(known, claims)))
 }
 
 #[cfg(test)]
@@ -217,13 +224,13 @@ mod tests {
         let token = claims(Audience::Person, &scopes);
         let holder = Caller::TokenHolder(Known::Anonymous, token.clone());
         let from = |name: &str| holder.may_take_from(&name.parse().unwrap());
-        assert_eq!(from("open"), Source::Open);
-        assert_eq!(from("closed"), Source::Closed);
-        assert_eq!(from("to"), Source::Closed);
-        assert_eq!(from("other"), Source::NotAsked);
+        assert_eq!(from("open"), Taking::Open);
+        assert_eq!(from("closed"), Taking::Closed);
+        assert_eq!(from("to"), Taking::Closed);
+        assert_eq!(from("other"), Taking::NotAsked);
         assert_eq!(
             Caller::Runner(token).may_take_from(&"open".parse().unwrap()),
-            Source::Closed
+            Taking::Closed
         );
     }
 

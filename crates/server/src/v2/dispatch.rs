@@ -36,7 +36,8 @@ impl Call {
 
 /// Whether this is a registry, and whether the caller is known to it.
 pub(super) async fn ping(State(app): State<Shared>, request: Request) -> OciResult<Response> {
-    access::authenticate(&app, request.headers()).await?;
+    let (parts, _) = request.into_parts();
+    access::authenticate(&app, &parts).await?;
     Ok(Json(json!({})).into_response())
 }
 
@@ -57,7 +58,7 @@ async fn admit(app: Shared, parts: Parts) -> OciResult<(Call, Target)> {
     let path = parts.uri.path().strip_prefix("/v2/").unwrap_or_default();
     let route = Route::parse(path).map_err(|misroute| refuse(misroute, &parts.method))?;
     let action = action(&route.target, &parts.method).ok_or_else(OciError::method)?;
-    let admitted = access::authorize(&app, &parts.headers, &route.name, action).await?;
+    let admitted = access::authorize(&app, &parts, &route.name, action).await?;
     // A runner's token opens blobs and manifests, and nothing else.
     if matches!(admitted.caller, Caller::Runner(_))
         && !matches!(route.target, Target::Blob(_) | Target::Manifest(_))

@@ -9,7 +9,7 @@ use kiln_model::{Algorithm, Digest};
 use kiln_registry::{Chunk, Name, Refusal, Repository, Session, UploadId};
 
 use super::CONTENT_DIGEST;
-use super::access::{self, Source};
+use super::access::{self, Taking};
 use super::challenge::{self, Reason};
 use super::dispatch::Call;
 use super::error::{OciError, OciResult};
@@ -173,10 +173,10 @@ async fn source(call: &Call, to: &Repository, from: &Name) -> OciResult<Option<i
         return Ok(found);
     }
     match call.caller.may_take_from(from) {
-        Source::Open => Ok(found),
-        Source::Closed => Ok(None),
+        Taking::Open => Ok(found),
+        Taking::Closed => Ok(None),
         // Whether or not there is such a repository: the client is to ask for a token that speaks of both.
-        Source::NotAsked => {
+        Taking::NotAsked => {
             let scopes = [(&call.name, Action::Push), (from, Action::Pull)];
             Err(challenge::refuse(&call.app, Reason::Insufficient, &scopes))
         }

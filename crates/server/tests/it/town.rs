@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use kiln_control::limits::RateLimits;
 use kiln_server::{JobTimes, Server, ServerConfig};
 use kiln_store::testing::postgres_database;
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
@@ -101,6 +102,7 @@ impl Town {
                     public_url: None,
                     trusted_proxies: vec![[127, 0, 0, 1].into()],
                     times,
+                    limits: RateLimits::default(),
                     record: None,
                     store,
                 };

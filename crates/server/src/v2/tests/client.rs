@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kiln_control::Heartbeats;
 use kiln_control::bench::BenchSettings;
+use kiln_control::limits::Limits;
 use kiln_model::Digest;
 use kiln_registry::Registry;
 use kiln_store::sql::project;
@@ -72,6 +73,7 @@ impl Door {
             heartbeats: Heartbeats::default(),
             channels: Channels::default(),
             metrics: Metrics::default(),
+            limits: Limits::default(),
             clock,
             entropy,
             public_url,
