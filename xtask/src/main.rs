@@ -10,6 +10,7 @@ mod failure;
 mod forward;
 mod lint;
 mod report;
+mod schemathesis;
 mod setup;
 mod stopwatch;
 mod tally;

@@ -1,7 +1,7 @@
 //! The tasks, and what `--help` says about them.
 
 use crate::failure::Failure;
-use crate::{forward, lint, setup, test};
+use crate::{forward, lint, schemathesis, setup, test};
 
 struct Task {
     name: &'static str,
@@ -11,7 +11,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Failure>,
 }
 
-const TASKS: [Task; 7] = [
+const TASKS: [Task; 8] = [
     Task {
         name: "setup",
         summary: "install what the tests need (Debian)",
@@ -97,6 +97,20 @@ Kills server and runner with SIGKILL while jobs run, again and again, and checks
 and nothing happened twice. Every argument goes to the program as it is.",
         run: forward::crash,
     },
+    Task {
+        name: "schemathesis",
+        summary: "make requests of the OpenAPI document and check the answers",
+        help: "\
+usage: cargo xtask schemathesis [ARGUMENT...]
+
+Starts a server on loopback with an empty store, lets schemathesis make requests of what
+/v0/server/spec says, valid ones and others, and fails when an answer is not as the document has it.
+Not part of `test`: it takes a minute or two, and installs schemathesis from the Python package index into
+target/schemathesis when it is not on the search path. Every argument goes to schemathesis.
+
+  cargo xtask schemathesis --max-examples 200 --include-path-regex organizations",
+        run: schemathesis::run,
+    },
 ];
 
 /// Runs the task that the command line names.
@@ -141,7 +155,7 @@ fn is_help(argument: &str) -> bool {
 fn overview() -> String {
     let lines: Vec<String> = TASKS
         .iter()
-        .map(|task| format!("  {:<7} {}", task.name, task.summary))
+        .map(|task| format!("  {:<12} {}", task.name, task.summary))
         .collect();
     format!(
         "Developer tasks\n\nusage: cargo xtask TASK [ARGUMENT...]\n\n{}\n\n\

@@ -132,11 +132,13 @@ pub fn may_in_project<Q: Query + ?Sized>(
     if permission == Permission::View && project.visibility == Visibility::Public {
         return Ok(true);
     }
-    if permission == Permission::Create && project.claimed.is_none() {
-        return Ok(true);
-    }
     match caller {
         Caller::ProjectKey(key) => Ok(key.project == project.id && key_grants(permission)),
+        Caller::Anonymous | Caller::Account(_)
+            if permission == Permission::Create && project.claimed.is_none() =>
+        {
+            Ok(true)
+        }
         Caller::Anonymous | Caller::Account(_) => {
             may_in_organization(query, caller, project.organization_id, permission)
         }

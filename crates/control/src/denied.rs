@@ -43,6 +43,8 @@ pub enum Denied {
     #[error("these credentials do not allow it")]
     Forbidden,
     #[error(transparent)]
+    TooMany(#[from] crate::limits::Exceeded),
+    #[error(transparent)]
     Store(#[from] kiln_store::Error),
     #[error(transparent)]
     Kernel(#[from] kiln_kernel::Status),

@@ -9,6 +9,7 @@ pub mod fleet;
 mod heartbeats;
 pub mod housekeeping;
 pub mod jobs;
+pub mod limits;
 pub mod people;
 pub mod projects;
 pub mod queues;

@@ -1,11 +1,13 @@
 //! Projects, and the keys that open one of them.
 
+mod begin;
 mod create;
 mod delete;
 mod keys;
 mod update;
 
-pub use create::{OnTheFly, create_on_the_fly, create_project, serialize_creation};
+pub use begin::find_or_create;
+pub use create::{OnTheFly, create_on_the_fly, create_project};
 pub(crate) use delete::delete;
 pub use delete::delete_project;
 pub use keys::{create_project_key, rename_project_key, revoke_project_key};

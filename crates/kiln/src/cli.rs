@@ -150,6 +150,11 @@ pub(crate) struct Server {
     /// .sha256 [env: KILN_RELEASES]
     #[arg(long, value_name = "PLACE")]
     pub(crate) releases: Option<String>,
+    /// How much anybody may do in a minute, an hour and a day: off, stock (what stock servers allow), or NAME=MINUTE/HOUR/DAY with
+    /// commas between; names are address-requests, address-attempts, address-runs, user-requests, user-runs,
+    /// project-requests, project-runs, organization-runs, runner-connects [env: KILN_RATE_LIMITS] [default: off]
+    #[arg(long, value_name = "LIMITS", verbatim_doc_comment)]
+    pub(crate) rate_limits: Option<String>,
     /// Record the kernel's worker into a new file of this directory, for `kiln replay`; it grows with every step [env: KILN_RECORD]
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<String>,

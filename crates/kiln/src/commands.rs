@@ -83,6 +83,7 @@ fn given(command: &Command) -> Flags {
             ("pending-expiry", server.pending_expiry.clone()),
             ("plans", server.plans.clone()),
             ("releases", server.releases.clone()),
+            ("rate-limits", server.rate_limits.clone()),
             ("record", server.record.clone()),
         ]
     };

@@ -101,6 +101,12 @@ pub(crate) const KNOWN: &[Known] = &[
         "directory or URL of newer programs that runners are offered",
     ),
     known(
+        "rate-limits",
+        "KILN_RATE_LIMITS",
+        Some("off"),
+        "off, stock, or NAME=MINUTE/HOUR/DAY with commas between: how much anybody may do in a while",
+    ),
+    known(
         "record",
         "KILN_RECORD",
         None,

@@ -16,6 +16,7 @@ pub enum Code {
     NameUnknown,
     SizeInvalid,
     TagInvalid,
+    TooManyRequests,
     Unauthorized,
     /// Not the caller's fault.
     Unknown,
@@ -37,6 +38,7 @@ impl Code {
             Self::NameUnknown => "NAME_UNKNOWN",
             Self::SizeInvalid => "SIZE_INVALID",
             Self::TagInvalid => "TAG_INVALID",
+            Self::TooManyRequests => "TOOMANYREQUESTS",
             Self::Unauthorized => "UNAUTHORIZED",
             Self::Unknown => "UNKNOWN",
             Self::Unsupported => "UNSUPPORTED",

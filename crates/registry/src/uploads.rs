@@ -16,7 +16,6 @@ use kiln_store::Tx;
 use kiln_store::sql::registry::piece::Piece;
 use kiln_store::sql::registry::upload::{self, Upload};
 use kiln_store::sql::registry::{blob, repository};
-use sha2::Digest as _;
 
 use crate::running_hash::RunningHash;
 use crate::{MAX_BLOB_BYTES, Refusal, Registry, Repository, UploadId, quota};
@@ -34,20 +33,25 @@ pub struct Chunk<S> {
     /// Where they start; where the upload ends, if the sender does not say.
     pub start: Option<u64>,
     pub length: Option<u64>,
+    /// What the upload is closed with, if that is known already. Otherwise what it was started with is believed.
+    pub algorithm: Option<Algorithm>,
     pub body: S,
 }
 
 impl Registry {
+    /// Starts an upload. Its bytes are hashed while they arrive, by the algorithm it will probably be closed with; if it is
+    /// another one in the end, they are read again.
     pub async fn start_upload(
         &self,
         repository: &Repository,
+        algorithm: Algorithm,
         entropy: &dyn Entropy,
     ) -> Result<UploadId, Refusal> {
         let upload = UploadId::mint(entropy);
         let (at, name) = (repository.clone(), upload.to_string());
         let started = self.store.ledger.submit(move |tx| {
             let repository = repository::find_or_insert(tx, at.project, &at.path)?;
-            upload::insert(tx, &name, repository, &RunningHash::default().save())
+            upload::insert(tx, &name, repository, &RunningHash::new(algorithm).save())
         });
         let started: Result<(), kiln_store::Error> = started.await;
         started?;
@@ -75,11 +79,7 @@ impl Registry {
             return Err(Refusal::OutOfOrder { size: upload.size });
         }
         let key = format!("registry/{}/{}", session.upload, UploadId::mint(entropy));
-        let mut hash = match RunningHash::resume(&upload.hash_state) {
-            Some(hash) => hash,
-            // Another version of this program put it down: read again what it had read.
-            None => self.hash_again(&upload).await?,
-        };
+        let mut hash = self.hash(&upload, chunk.algorithm).await?;
         let quota = self.quota_room(session.repository.project).await?;
         let room = MAX_BLOB_BYTES.min(quota).saturating_sub(upload.size);
         let piece = self
@@ -107,7 +107,8 @@ impl Registry {
     /// Makes the upload a blob of its project, if its bytes have the digest. If they have not, the upload is over.
     pub async fn finish_upload(&self, session: &Session, digest: &Digest) -> Result<(), Refusal> {
         let upload = self.upload(session).await?;
-        let actual = self.digest(&upload, digest.algorithm()).await?;
+        let hash = self.hash(&upload, Some(digest.algorithm())).await?;
+        let actual = hash.finish();
         if actual != *digest {
             self.cancel_upload(session).await?;
             return Err(Refusal::WrongDigest {
@@ -185,42 +186,40 @@ impl Registry {
         }
     }
 
-    async fn digest(&self, upload: &Upload, algorithm: Algorithm) -> Result<Digest, Refusal> {
-        match algorithm {
-            Algorithm::Sha256 => match RunningHash::resume(&upload.hash_state) {
-                Some(hash) => Ok(hash.finish()),
-                None => Ok(self.hash_again(upload).await?.finish()),
-            },
-            Algorithm::Sha512 => {
-                let mut hash = sha2::Sha512::new();
-                self.read_upload(upload, |bytes| hash.update(bytes)).await?;
-                Ok(Digest::from_hash(&hash.finalize()).expect("SHA-512 has 64 bytes"))
+    /// The hash of what the upload has so far, by this algorithm or the one it was begun with.
+    async fn hash(
+        &self,
+        upload: &Upload,
+        algorithm: Option<Algorithm>,
+    ) -> Result<RunningHash, Refusal> {
+        match (RunningHash::resume(&upload.hash_state), algorithm) {
+            (Some(hash), None) => Ok(hash),
+            (Some(hash), Some(algorithm)) if hash.algorithm() == algorithm => Ok(hash),
+            // Another version of this program put it down, or the sender closes it with another algorithm.
+            (_, algorithm) => {
+                self.hash_again(upload, algorithm.unwrap_or(Algorithm::Sha256))
+                    .await
             }
         }
     }
 
-    async fn hash_again(&self, upload: &Upload) -> Result<RunningHash, Refusal> {
-        let mut hash = RunningHash::default();
-        self.read_upload(upload, |bytes| hash.update(bytes)).await?;
-        Ok(hash)
-    }
-
-    async fn read_upload(
+    async fn hash_again(
         &self,
         upload: &Upload,
-        mut take: impl FnMut(&[u8]),
-    ) -> Result<(), Refusal> {
+        algorithm: Algorithm,
+    ) -> Result<RunningHash, Refusal> {
         let id = upload.id;
         let pieces: Result<_, kiln_store::Error> = self
             .store
             .reader
             .read(move |query| upload::pieces(query, id))
             .await;
+        let mut hash = RunningHash::new(algorithm);
         let mut content = std::pin::pin!(self.pieces.read(pieces?, 0..upload.size));
         while let Some(bytes) = content.next().await {
-            take(&bytes?);
+            hash.update(&bytes?);
         }
-        Ok(())
+        Ok(hash)
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use kiln_control::Heartbeats;
 use kiln_control::bench::BenchSettings;
+use kiln_control::limits::Limits;
 use kiln_model::{Clock, Entropy, Millis};
 use kiln_registry::Registry;
 use kiln_store::Store;
@@ -24,6 +25,7 @@ pub(crate) struct App {
     pub(crate) heartbeats: Heartbeats,
     pub(crate) channels: Channels,
     pub(crate) metrics: Metrics,
+    pub(crate) limits: Limits,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     /// What clients are told to call the server.

@@ -24,7 +24,14 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for Body<T> {
                     format!("the body is longer than {MAX_MESSAGE} bytes, or was cut off"),
                 )
             })?;
-        serde_json::from_slice(&bytes)
+        // The parser would take an array for an object whose members come in order.
+        let is_array = bytes.trim_ascii_start().first() == Some(&b'[');
+        let parsed = if is_array {
+            Err("invalid type: sequence, expected an object".to_owned())
+        } else {
+            serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+        };
+        parsed
             .map(Self)
             .map_err(|error| ApiError::bad_request(format!("unable to parse JSON body: {error}")))
     }

@@ -29,6 +29,7 @@ use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use axum::response::Response;
+use kiln_control::limits::{Limited, Who};
 use kiln_store::sql::runner::{self, Runner};
 
 use crate::app::{App, Shared};
@@ -49,6 +50,8 @@ pub(crate) async fn open_channel(
     upgrade: WebSocketUpgrade,
 ) -> ApiResult<Response> {
     let runner = authenticate(&app, reference, &parts).await?;
+    let (who, wall) = (Who::Row(runner.id), app.wall());
+    app.limits.take(Limited::RunnerConnects, who, wall)?;
     Ok(limited(upgrade).on_upgrade(move |socket| session::run(app, runner, socket)))
 }
 

@@ -1,9 +1,13 @@
 //! Errors of the bench door, in the shape stock clients read.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::http::StatusCode;
+use axum::http::header::{HeaderValue, RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use kiln_control::Denied;
+use kiln_control::limits::Exceeded;
 use kiln_model::v0::ErrorBody;
 use kiln_store::{DatabaseErrorKind, Error as StoreError};
 
@@ -13,6 +17,8 @@ pub(crate) struct ApiError {
     status: StatusCode,
     code: &'static str,
     message: String,
+    /// When there is room again, for somebody who did too much.
+    retry_after: Option<Duration>,
 }
 
 pub(crate) type ApiResult<T> = Result<T, ApiError>;
@@ -23,6 +29,7 @@ impl ApiError {
             status,
             code,
             message: message.into(),
+            retry_after: None,
         }
     }
 
@@ -67,6 +74,20 @@ impl ApiError {
     }
 }
 
+impl From<Exceeded> for ApiError {
+    fn from(exceeded: Exceeded) -> Self {
+        let seconds = whole_seconds(exceeded.again);
+        Self {
+            retry_after: Some(exceeded.again),
+            ..Self::new(
+                StatusCode::TOO_MANY_REQUESTS,
+                "too_many_requests",
+                format!("{exceeded}; try again in {seconds} s"),
+            )
+        }
+    }
+}
+
 impl From<Denied> for ApiError {
     fn from(denied: Denied) -> Self {
         match denied {
@@ -76,6 +97,7 @@ impl From<Denied> for ApiError {
             Denied::Kernel(status) => internal(&status),
             Denied::Revoked | Denied::Unauthorized => Self::unauthorized(),
             Denied::Forbidden => Self::forbidden(),
+            Denied::TooMany(exceeded) => exceeded.into(),
             Denied::Taken(_)
             | Denied::InUse { .. }
             | Denied::Conflict(_)
@@ -132,6 +154,17 @@ impl IntoResponse for ApiError {
             error_code: Some(self.code.to_owned()),
             message: self.message,
         };
-        (self.status, Json(body)).into_response()
+        let mut response = (self.status, Json(body)).into_response();
+        if let Some(span) = self.retry_after {
+            response
+                .headers_mut()
+                .insert(RETRY_AFTER, HeaderValue::from(whole_seconds(span)));
+        }
+        response
     }
+}
+
+/// Rounded up: whoever comes back then finds room.
+pub(crate) fn whole_seconds(span: Duration) -> u64 {
+    span.as_secs() + u64::from(span.subsec_nanos() > 0)
 }

@@ -3,14 +3,15 @@
 use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use kiln_control::access;
-use kiln_store::Query;
+use kiln_control::{Denied, access};
 use kiln_store::sql::account::{self, Account};
 use kiln_store::sql::project_key;
+use kiln_store::{Error, Query};
 
 use crate::app::Shared;
 use crate::error::{ApiError, ApiResult};
 use crate::key::{self, KeyKind};
+use crate::limits;
 
 /// Anybody: a person, the holder of a project's key, or nobody in particular. A credential that is sent must be good.
 #[derive(Clone, Debug)]
@@ -32,21 +33,30 @@ pub(crate) fn bearer(parts: &Parts) -> Option<&str> {
 }
 
 /// Whose key this is.
-pub(crate) async fn account_of(app: &Shared, credential: &str) -> ApiResult<Option<Account>> {
+async fn account_of(app: &Shared, credential: &str) -> Result<Option<Account>, Error> {
     if !credential.starts_with(KeyKind::User.prefix()) {
         return Ok(None);
     }
     let (hash, wall) = (key::hash(credential), app.wall());
-    let found = app
-        .store
+    app.store
         .reader
         .read(move |query| account::find_by_key(query, &hash, wall))
-        .await;
-    Ok(found?)
+        .await
 }
 
-/// Whom this credential shows, if anybody.
-pub(crate) async fn caller_of(app: &Shared, credential: &str) -> ApiResult<Option<access::Caller>> {
+/// Whom this credential shows, if anybody. The request is counted as theirs.
+pub(crate) async fn caller_of(
+    app: &Shared,
+    credential: &str,
+) -> Result<Option<access::Caller>, Denied> {
+    let caller = find_caller(app, credential).await?;
+    if let Some(caller) = &caller {
+        limits::count_request(app, caller)?;
+    }
+    Ok(caller)
+}
+
+async fn find_caller(app: &Shared, credential: &str) -> Result<Option<access::Caller>, Error> {
     if credential.starts_with(KeyKind::Project.prefix()) {
         let (hash, wall) = (key::hash(credential), app.wall());
         let find = move |query: &mut dyn Query| project_key::find_by_hash(query, &hash, wall);

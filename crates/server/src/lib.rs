@@ -8,6 +8,7 @@ mod first_start;
 mod identity;
 mod key;
 mod layers;
+mod limits;
 mod metrics;
 mod openapi;
 pub mod operator;

@@ -5,6 +5,7 @@
 
 mod document;
 mod operations;
+mod patterns;
 mod schemas;
 
 #[cfg(test)]

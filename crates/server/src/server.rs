@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axum::{Router, ServiceExt as _, middleware};
 use kiln_control::bench::BenchSettings;
+use kiln_control::limits::{Limits, RateLimits};
 use kiln_control::{Denied, Heartbeats};
 use kiln_model::{Clock, Entropy};
 use kiln_registry::Registry;
@@ -21,6 +22,7 @@ use tower::util::MapRequestLayer;
 use crate::app::{App, Shared};
 use crate::channel::{Channels, Offers, Releases};
 use crate::layers::{self, RequestIds};
+use crate::limits;
 use crate::metrics::Metrics;
 use crate::recording;
 use crate::token::Tokens;
@@ -36,6 +38,8 @@ pub struct ServerConfig {
     /// Whose `X-Forwarded-For` counts.
     pub trusted_proxies: Vec<IpAddr>,
     pub times: JobTimes,
+    /// How much anybody may do in a while.
+    pub limits: RateLimits,
     /// Where the kernel's worker is recorded, for [`crate::recording::replay`].
     pub record: Option<PathBuf>,
     /// Whether plans decide about priorities, limits and timeouts.
@@ -53,6 +57,7 @@ impl ServerConfig {
             public_url: None,
             trusted_proxies: Vec::new(),
             times: JobTimes::default(),
+            limits: RateLimits::default(),
             record: None,
             plans: false,
             releases: None,
@@ -172,6 +177,7 @@ impl Server {
             heartbeats: Heartbeats::default(),
             channels: Channels::default(),
             metrics: Metrics::default(),
+            limits: Limits::new(config.limits),
             clock,
             entropy,
             public_url,
@@ -264,6 +270,10 @@ fn routes(app: &Shared) -> Router {
     // Around the doors and not on each of them: only from there can be seen which methods a path has.
     Router::new()
         .fallback_service(doors)
+        .layer(middleware::from_fn_with_state(
+            Arc::clone(app),
+            limits::limit_address,
+        ))
         .layer(middleware::from_fn_with_state(ids, layers::stamp))
 }
 

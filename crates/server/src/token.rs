@@ -40,14 +40,21 @@ impl Claims {
     }
 }
 
-/// Who may accept the token.
+/// Whom the token was made for, who shows it at the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) enum Audience {
-    /// A person or project, at the registry.
-    OciAuth,
-    /// A runner, at the registry, for one job's project.
-    OciRunner,
+    /// Nobody in particular.
+    #[serde(rename = "oci_public")]
+    Public,
+    /// A person.
+    #[serde(rename = "oci_auth")]
+    Person,
+    /// The holder of a project's key.
+    #[serde(rename = "oci_project")]
+    Project,
+    /// A runner, for one job's project.
+    #[serde(rename = "oci_runner")]
+    Runner,
 }
 
 /// What the bearer may do at the registry.
@@ -159,20 +166,14 @@ mod tests {
             repository: Some("p".to_owned()),
             actions: vec![Action::Pull],
         };
-        tokens().sign(
-            Audience::OciRunner,
-            "runner".to_owned(),
-            Some(scope),
-            NOW,
-            600,
-        )
+        tokens().sign(Audience::Runner, "runner".to_owned(), Some(scope), NOW, 600)
     }
 
     #[test]
     fn a_token_is_good_until_it_expires() {
         let token = signed();
         let claims = tokens().check(&token, NOW).unwrap();
-        assert_eq!(claims.aud, Audience::OciRunner);
+        assert_eq!(claims.aud, Audience::Runner);
         assert!(
             tokens()
                 .check(&token, NOW + std::time::Duration::from_secs(599))
@@ -196,7 +197,7 @@ mod tests {
             scope("from", &[Action::Pull]),
             scope("secret", &[]),
         ];
-        let token = tokens().sign_all(Audience::OciAuth, String::new(), scopes, NOW, 60);
+        let token = tokens().sign_all(Audience::Person, String::new(), scopes, NOW, 60);
         let claims = tokens().check(&token, NOW).unwrap();
         assert_eq!(
             claims.actions_in("to"),

@@ -2,6 +2,7 @@
 
 mod access;
 mod blobs;
+mod challenge;
 mod dispatch;
 mod drain;
 mod error;
@@ -11,6 +12,7 @@ mod parameters;
 mod projects;
 mod range;
 mod scope;
+mod subject;
 mod token;
 mod uploads;
 
@@ -18,10 +20,12 @@ mod uploads;
 mod tests;
 
 use axum::http::{HeaderName, HeaderValue};
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
 use axum::{Router, middleware};
+use kiln_control::Denied;
 
+use self::error::OciError;
 use crate::app::Shared;
 
 const API_VERSION: HeaderName = HeaderName::from_static("docker-distribution-api-version");
@@ -37,6 +41,11 @@ pub(crate) fn routes() -> Router<Shared> {
             "/v0/auth/oci/token",
             get(token::get_token).post(token::post_token),
         )
+}
+
+/// The same refusal in the registry's own shape.
+pub(crate) fn refuse(denied: Denied) -> Response {
+    OciError::from(denied).into_response()
 }
 
 /// Old clients look for it to tell a registry from another server.

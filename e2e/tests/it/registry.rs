@@ -2,5 +2,6 @@
 
 mod commands;
 mod engines;
+mod rights;
 mod skopeo;
 mod storm;

@@ -181,6 +181,7 @@ fn a_projects_key_works_in_its_project_and_is_a_stranger_elsewhere() {
     let may = [Permission::View, Permission::Create, Permission::Edit];
     town.check(&town.key, "closed", &may, NOT_YOURS);
     town.check(&town.key, "open", &[Permission::View], NOT_YOURS);
+    town.check(&town.key, "nobodys", &[Permission::View], NOT_YOURS);
 }
 
 #[test]
@@ -271,6 +272,41 @@ fn a_project_on_the_fly_begins_in_the_first_organization_its_owner_led() {
         .world
         .write(move |tx| organization(tx, &caller, "ours", Permission::View));
     assert_eq!(made.organization, ours.uuid);
+}
+
+#[test]
+fn a_slug_that_nobody_has_becomes_the_callers_and_a_uuid_does_not() {
+    let town = Town::new();
+    let entropy = SeededEntropy::new(12);
+    let ids = projects::OnTheFly {
+        project: ProjectUuid::mint(Millis(1), &entropy),
+        organization: OrganizationUuid::mint(Millis(1), &entropy),
+    };
+    let begin = |caller: &Caller, reference: &str| {
+        let (caller, reference) = (caller.clone(), reference.to_owned());
+        town.world
+            .try_write(move |tx| projects::find_or_create(tx, &caller, &reference, ids))
+    };
+    for (caller, reference) in [
+        (&town.stranger, "4a4a4a4a-0000-4000-8000-000000000000"),
+        (&town.stranger, "Not A Slug"),
+        (&town.stranger, "closed"),
+        (&town.key, "begun"),
+    ] {
+        let refused = begin(caller, reference);
+        assert!(matches!(refused, Err(Denied::NotFound(_))), "{reference}");
+    }
+    assert!(matches!(
+        begin(&town.stranger, "open"),
+        Err(Denied::Forbidden)
+    ));
+    let made = begin(&town.stranger, "begun").unwrap();
+    town.check(&town.stranger, "begun", &EVERYTHING, "");
+    assert_eq!(begin(&town.stranger, "begun").unwrap().id, made.id);
+    assert!(matches!(
+        begin(&town.member, "begun"),
+        Err(Denied::Forbidden)
+    ));
 }
 
 #[test]

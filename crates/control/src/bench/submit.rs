@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kiln_model::v0::{JobConfig, NewRun, NewRunJob, Permission};
+use kiln_model::v0::{JobConfig, NewRun, NewRunJob};
 use kiln_model::{
     BranchName, BranchUuid, Digest, JobUuid, Kind, Millis, OrganizationUuid, ProjectUuid,
     ReportUuid, ResourceName, Retry, Slug, TestbedUuid, Timeouts,
@@ -14,13 +14,13 @@ use kiln_store::sql::project::Project;
 use kiln_store::sql::report::{self, Report};
 use kiln_store::sql::spec::{self, Spec};
 use kiln_store::sql::testbed::Testbed;
-use kiln_store::sql::{branch, dimension, project, testbed};
+use kiln_store::sql::{branch, dimension, testbed};
 
 use super::image::{ImageReference, ImageVersion};
 use super::tier::Tier;
 use super::work::Work;
 use super::{BenchSettings, Ids, RunSettings, apply_thresholds, pairs, process, start_branch};
-use crate::access::{self, Caller};
+use crate::access::Caller;
 use crate::projects::{self, OnTheFly};
 use crate::{Denied, jobs};
 
@@ -336,25 +336,11 @@ fn find_or_create_project(
             "the run names no project, and neither does its image: set `project`".to_owned(),
         ));
     };
-    if project::find_by_ref(tx, reference)?.is_none() {
-        // The same slug may come twice at the same time: the second is for the project that the first made.
-        projects::serialize_creation(tx)?;
-    }
-    if project::find_by_ref(tx, reference)?.is_some() {
-        return access::project(tx, &submission.caller, reference, Permission::Create);
-    }
-    let slug: Slug = reference.parse().map_err(|_| Denied::NotFound("project"))?;
-    if reference.parse::<ProjectUuid>().is_ok() {
-        return Err(Denied::NotFound("project"));
-    }
-    if matches!(submission.caller, Caller::ProjectKey(_)) {
-        return Err(Denied::NotFound("project"));
-    }
     let ids = OnTheFly {
         project: submission.project,
         organization: submission.organization,
     };
-    projects::create_on_the_fly(tx, &slug, ids, submission.account())
+    projects::find_or_create(tx, &submission.caller, reference, ids)
 }
 
 /// Repositories of the same name are told apart by the hash of their first commit.

@@ -35,12 +35,6 @@ pub struct OnTheFly {
     pub organization: OrganizationUuid,
 }
 
-/// Projects on the fly are made one after the other, so that two requests for one slug, or for the first project of one
-/// person, do not both make it. Look for the project again after this.
-pub fn serialize_creation(tx: &mut dyn Tx) -> Result<(), Denied> {
-    Ok(tx.serialize_on("create project")?)
-}
-
 /// The project of a slug that nobody has yet: in its owner's own organization, or in one that nobody has claimed.
 pub fn create_on_the_fly(
     tx: &mut dyn Tx,

@@ -192,6 +192,7 @@ fn status(denied: Denied) -> Status {
         | Denied::InUse { .. }
         | Denied::Conflict(_)
         | Denied::Unauthorized
+        | Denied::TooMany(_)
         | Denied::Forbidden
         | Denied::Store(_) => Status::Error(denied.to_string()),
     }

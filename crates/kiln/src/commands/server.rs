@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use kiln_control::limits::{NotRateLimits, RateLimits};
 use kiln_server::{JobTimes, Releases, Server, ServerConfig, StartError};
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -39,6 +40,7 @@ pub(super) struct Plan {
     public_url: Option<String>,
     trusted_proxies: Vec<IpAddr>,
     times: JobTimes,
+    limits: RateLimits,
     record: Option<PathBuf>,
     plans: bool,
     releases: Option<Releases>,
@@ -66,6 +68,7 @@ impl Plan {
                 .map(|url| url.trim_end_matches('/').to_owned()),
             trusted_proxies: trusted_proxies(settings.get("trusted-proxy").unwrap_or_default())?,
             times: times(settings)?,
+            limits: limits(settings)?,
             record: settings.get("record").map(PathBuf::from),
             plans: settings.is_on("plans")?,
             releases: settings.get("releases").map(releases),
@@ -117,6 +120,15 @@ fn times(settings: &Settings) -> Result<JobTimes, Failure> {
     })
 }
 
+fn limits(settings: &Settings) -> Result<RateLimits, Failure> {
+    let text = settings.need("rate-limits")?;
+    text.parse().map_err(|error: NotRateLimits| {
+        Failure::usage(format!("--rate-limits: {error}")).hint(
+            "write off, stock, or rates a minute, an hour and a day, for example address-requests=60/600/6000,project-runs=10/60/200",
+        )
+    })
+}
+
 fn trusted_proxies(list: &str) -> Result<Vec<IpAddr>, Failure> {
     let parts = list
         .split(',')
@@ -141,6 +153,7 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
         public_url: plan.public_url.clone(),
         trusted_proxies: plan.trusted_proxies.clone(),
         times: plan.times,
+        limits: plan.limits.clone(),
         record: plan.record.clone(),
         plans: plan.plans,
         releases: plan.releases.clone(),

@@ -24,6 +24,8 @@ pub struct ServerConfig {
     pub request_body_max_bytes: u64,
     pub heartbeat_timeout: u64,
     pub job_timeout_grace_period: u64,
+    /// How much anybody may do in a while, as in the settings.
+    pub rate_limits: String,
 }
 
 /// `GET /v0/server/stats`.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use kiln_model::{Digest, OrganizationUuid, ProjectUuid};
+use kiln_model::{Algorithm, Digest, OrganizationUuid, ProjectUuid};
 use kiln_store::sql::{organization, project};
 use kiln_store::testing::{ManualClock, SeededEntropy, postgres_database};
 use kiln_store::{Store, StoreConfig};
@@ -82,9 +82,13 @@ impl Fixture {
     }
 
     pub(super) async fn start(&self, at: &Repository) -> Session {
+        self.start_with(at, Algorithm::Sha256).await
+    }
+
+    pub(super) async fn start_with(&self, at: &Repository, algorithm: Algorithm) -> Session {
         let upload = self
             .registry
-            .start_upload(at, &*self.entropy)
+            .start_upload(at, algorithm, &*self.entropy)
             .await
             .unwrap();
         Session {
@@ -102,6 +106,7 @@ impl Fixture {
         let chunk = Chunk {
             start,
             length: None,
+            algorithm: None,
             body: body(bytes),
         };
         self.registry.append(session, chunk, &*self.entropy).await

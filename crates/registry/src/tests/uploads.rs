@@ -2,7 +2,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use futures_util::stream;
-use kiln_model::Digest;
+use kiln_model::{Algorithm, Digest};
 use sha2::Digest as _;
 
 use super::fixture::{Fixture, body, sha256};
@@ -100,6 +100,34 @@ async fn bytes_that_do_not_have_the_digest_are_refused_and_forgotten() {
     }
 }
 
+/// What was hashed while it arrived is not needed to close the upload: the test takes it away to see.
+#[tokio::test]
+async fn an_upload_is_read_again_only_when_it_closes_with_another_algorithm() {
+    let f = Fixture::new().await;
+    for (started, closed) in [
+        (Algorithm::Sha256, Algorithm::Sha256),
+        (Algorithm::Sha512, Algorithm::Sha512),
+        (Algorithm::Sha256, Algorithm::Sha512),
+        (Algorithm::Sha512, Algorithm::Sha256),
+    ] {
+        let session = f.start_with(&f.ours, started).await;
+        let bytes = format!("{started:?} {closed:?}");
+        f.append(&session, None, bytes.as_bytes()).await.unwrap();
+        let prefix = format!("registry/{}", session.upload);
+        let objects = f.store.objects.list(&prefix, None, 2).await.unwrap();
+        for object in &objects {
+            f.store.objects.delete(&object.key).await.unwrap();
+        }
+        let digest = match closed {
+            Algorithm::Sha256 => sha256(bytes.as_bytes()),
+            Algorithm::Sha512 => Digest::from_hash(&sha2::Sha512::digest(&bytes)).unwrap(),
+        };
+        let finished = f.registry.finish_upload(&session, &digest).await;
+        assert_eq!(objects.len(), 1);
+        assert_eq!(finished.is_ok(), started == closed, "{bytes}: {finished:?}");
+    }
+}
+
 #[tokio::test]
 async fn sha_512_names_blobs_too() {
     let f = Fixture::new().await;
@@ -170,6 +198,7 @@ async fn a_chunk_must_be_as_long_as_it_says() {
         let chunk = Chunk {
             start: Some(0),
             length: Some(announced),
+            algorithm: None,
             body: body(b"abc"),
         };
         let refused = f.registry.append(&session, chunk, &*f.entropy).await;
@@ -203,6 +232,7 @@ async fn a_chunk_that_is_cut_off_leaves_the_upload_as_it_was() {
             Chunk {
                 start: None,
                 length: None,
+                algorithm: None,
                 body,
             },
             &*f.entropy,

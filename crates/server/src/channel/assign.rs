@@ -102,7 +102,7 @@ pub(super) fn pull_token(app: &App, runner: RunnerUuid, project: ProjectUuid) ->
         actions: vec![Action::Pull],
     };
     app.tokens.sign(
-        Audience::OciRunner,
+        Audience::Runner,
         runner.to_string(),
         Some(scope),
         app.wall(),

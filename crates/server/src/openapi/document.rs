@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::operations::{Answer, OPERATIONS, Operation};
-use super::schemas::{Field, Kind, SCHEMAS, Schema};
+use super::schemas::{Field, Kind, PERMISSION, SCHEMAS, Schema};
 
 pub(super) fn document() -> Value {
     let mut paths = Map::new();
@@ -38,7 +38,7 @@ fn show(operation: &Operation) -> Value {
         .path
         .split('/')
         .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
-        .map(|name| parameter(name, "path", &json!({ "type": "string" })))
+        .map(|name| parameter(name, "path", &part(name)))
         .collect();
     if matches!(operation.answer, Answer::Page(_)) {
         parameters.extend(paging());
@@ -51,7 +51,7 @@ fn show(operation: &Operation) -> Value {
             operation.status.to_string(): answer(operation),
             "default": {
                 "description": "refused",
-                "content": { "application/json": { "schema": reference("Error") } },
+                "content": { "application/json": { "schema": reference(refusal(operation.path)) } },
             },
         },
     });
@@ -62,6 +62,26 @@ fn show(operation: &Operation) -> Value {
         });
     }
     shown
+}
+
+/// What can stand in a place of a path.
+fn part(name: &str) -> Value {
+    match name {
+        "job" | "key" => json!({ "type": "string", "format": "uuid" }),
+        "worker" | "seq" => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
+        "permission" => kind(PERMISSION),
+        _ => json!({ "type": "string", "minLength": 1 }),
+    }
+}
+
+/// The registry and its token endpoint refuse in the words of their own specifications.
+fn refusal(path: &str) -> &'static str {
+    let is_registry = path.starts_with("/v2") || path == "/v0/auth/oci/token";
+    if is_registry {
+        "RegistryErrors"
+    } else {
+        "Error"
+    }
 }
 
 fn answer(operation: &Operation) -> Value {
@@ -166,6 +186,15 @@ fn kind(kind: Kind) -> Value {
         Kind::Time => json!({ "type": "string", "format": "date-time" }),
         Kind::Integer => json!({ "type": "integer" }),
         Kind::Number => json!({ "type": "number" }),
+        Kind::Between(least, most) => {
+            json!({ "type": "integer", "minimum": least, "maximum": most })
+        }
+        Kind::Matching(pattern) => json!({
+            "type": "string",
+            "pattern": pattern.expression,
+            "minLength": 1,
+            "maxLength": pattern.longest,
+        }),
         Kind::Boolean => json!({ "type": "boolean" }),
         Kind::Anything => json!({}),
         Kind::OneOf(values) => json!({ "type": "string", "enum": values }),

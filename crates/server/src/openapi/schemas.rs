@@ -20,15 +20,21 @@ pub(super) enum Kind {
     Time,
     Integer,
     Number,
+    Between(u64, u64),
     Boolean,
     Anything,
+    Matching(&'static Pattern),
     OneOf(&'static [&'static str]),
     One(&'static str),
     Texts,
     Many(&'static str),
 }
 
-use Kind::{Anything, Boolean, Integer, Many, Number, One, OneOf, Text, Texts, Time, Uuid};
+use super::patterns::{EMAIL, GIT_HASH, NAME, Pattern, SLUG, URL};
+use Kind::{
+    Anything, Between, Boolean, Integer, Many, Matching, Number, One, OneOf, Text, Texts, Time,
+    Uuid,
+};
 
 /// Always there.
 const fn is(name: &'static str, kind: Kind) -> Field {
@@ -60,6 +66,24 @@ const fn may(name: &'static str, kind: Kind) -> Field {
     }
 }
 
+/// Sometimes not there, and never null.
+const fn perhaps(name: &'static str, kind: Kind) -> Field {
+    Field {
+        name,
+        kind,
+        required: false,
+        nullable: false,
+    }
+}
+
+const A_NAME: Kind = Matching(&NAME);
+const A_SLUG: Kind = Matching(&SLUG);
+const AN_EMAIL: Kind = Matching(&EMAIL);
+const A_URL: Kind = Matching(&URL);
+const COUNT: Kind = Between(0, u32::MAX as u64);
+const SECONDS: Kind = Between(1, u32::MAX as u64);
+const BYTES: Kind = Between(0, i64::MAX as u64);
+const SOME_BYTES: Kind = Between(1, i64::MAX as u64);
 const OS: Kind = OneOf(&["linux", "macos", "windows"]);
 const ARCHITECTURE: Kind = OneOf(&["x86_64", "aarch64"]);
 const VISIBILITY: Kind = OneOf(&["public", "private"]);
@@ -75,6 +99,17 @@ const BLOCKER: Kind = OneOf(&[
     "no_live_runner",
     "runners_busy",
 ]);
+pub(super) const PERMISSION: Kind = OneOf(&[
+    "view",
+    "create",
+    "edit",
+    "delete",
+    "manage",
+    "view_role",
+    "create_role",
+    "edit_role",
+    "delete_role",
+]);
 const LEVEL: Kind = OneOf(&["free", "pro", "team", "enterprise"]);
 
 macro_rules! schemas {
@@ -85,11 +120,13 @@ macro_rules! schemas {
 
 schemas! {
     "Error": [is("request_id", Text), may("error_code", Text), is("message", Text)];
+    "RegistryErrors": [may("errors", Many("RegistryError")), may("error", Text), may("error_description", Text)];
+    "RegistryError": [is("code", Text), is("message", Text), may("detail", Anything)];
     "ServerVersion": [is("version", Text)];
     "ConsoleConfig": [is("url", Text)];
     "ServerConfig": [
         is("console", One("ConsoleConfig")), is("database", Text), is("request_body_max_bytes", Integer),
-        is("heartbeat_timeout", Integer), is("job_timeout_grace_period", Integer),
+        is("heartbeat_timeout", Integer), is("job_timeout_grace_period", Integer), is("rate_limits", Text),
     ];
     "ServerStats": [
         is("timestamp", Time), is("users", Integer), is("organizations", Integer), is("projects", Integer),
@@ -114,7 +151,7 @@ schemas! {
         is("blob_bytes", Integer), is("held_bytes", Integer), is("spare_blobs", Integer), is("uploads", Integer),
         is("upload_bytes", Integer),
     ];
-    "CollectRequest": [may("older_than", Integer), may("untagged", Boolean), may("from", Text)];
+    "CollectRequest": [may("older_than", Between(0, u64::MAX)), perhaps("untagged", Boolean), may("from", Text)];
     "Collected": [
         is("uploads", Integer), is("manifests", Integer), is("holdings", Integer), is("objects", Integer),
         is("bytes", Integer), may("next", Text),
@@ -125,17 +162,17 @@ schemas! {
         may("next", Text),
     ];
     "Damaged": [is("digest", Text), is("what", Text)];
-    "Quota": [may("bytes", Integer), or_null("quota", Integer)];
+    "Quota": [perhaps("bytes", BYTES), or_null("quota", BYTES)];
     "User": [
         is("uuid", Uuid), is("name", Text), is("slug", Text), is("email", Text), is("admin", Boolean),
         is("locked", Boolean), is("created", Time),
     ];
-    "NewUser": [is("name", Text), may("slug", Text), is("email", Text), may("admin", Boolean)];
+    "NewUser": [is("name", A_NAME), may("slug", A_SLUG), is("email", AN_EMAIL), perhaps("admin", Boolean)];
     "UpdateUser": [
-        may("name", Text), may("slug", Text), may("email", Text), may("admin", Boolean), may("locked", Boolean),
+        may("name", A_NAME), may("slug", A_SLUG), may("email", AN_EMAIL), may("admin", Boolean), may("locked", Boolean),
     ];
-    "NewKey": [is("name", Text), may("ttl", Integer)];
-    "UpdateKey": [is("name", Text)];
+    "NewKey": [is("name", A_NAME), may("ttl", SECONDS)];
+    "UpdateKey": [is("name", A_NAME)];
     "UserKey": [
         is("uuid", Uuid), is("user", Uuid), is("name", Text), is("creation", Time), is("expiration", Time),
         may("revoked", Time),
@@ -152,17 +189,17 @@ schemas! {
         is("uuid", Uuid), is("project", Uuid), is("name", Text), is("key", Text), is("creation", Time),
         is("expiration", Time),
     ];
-    "NewToken": [is("name", Text), may("ttl", Integer)];
+    "NewToken": [is("name", A_NAME), may("ttl", SECONDS)];
     "Organization": [
         is("uuid", Uuid), is("name", Text), is("slug", Text), or_null("license", Text), is("created", Time),
         is("modified", Time), or_null("claimed", Time),
     ];
-    "NewOrganization": [is("name", Text), may("slug", Text)];
-    "UpdateOrganization": [may("name", Text), may("slug", Text)];
+    "NewOrganization": [is("name", A_NAME), may("slug", A_SLUG)];
+    "UpdateOrganization": [may("name", A_NAME), may("slug", A_SLUG)];
     "Plan": [is("organization", Uuid), is("level", LEVEL)];
     "UpdatePlan": [is("level", LEVEL)];
     "Member": [is("uuid", Uuid), is("name", Text), is("slug", Text), is("email", Text), is("role", ROLE)];
-    "NewMember": [is("email", Text), may("name", Text), is("role", ROLE)];
+    "NewMember": [is("email", AN_EMAIL), may("name", A_NAME), is("role", ROLE)];
     "UpdateMember": [is("role", ROLE)];
     "Invited": [is("email", Text)];
     "Allowed": [is("allowed", Boolean)];
@@ -170,8 +207,8 @@ schemas! {
         is("uuid", Uuid), is("organization", Uuid), is("name", Text), is("slug", Text), or_null("url", Text),
         is("visibility", VISIBILITY), is("created", Time), is("modified", Time), or_null("claimed", Time),
     ];
-    "NewProject": [is("name", Text), may("slug", Text), may("url", Text), may("visibility", VISIBILITY)];
-    "UpdateProject": [may("name", Text), may("slug", Text), may("url", Text), may("visibility", VISIBILITY)];
+    "NewProject": [is("name", A_NAME), may("slug", A_SLUG), may("url", A_URL), may("visibility", VISIBILITY)];
+    "UpdateProject": [may("name", A_NAME), may("slug", A_SLUG), may("url", A_URL), may("visibility", VISIBILITY)];
     "Spec": [
         is("uuid", Uuid), is("name", Text), is("slug", Text), is("os", OS), is("architecture", ARCHITECTURE),
         or_null("sandbox", Text), is("cpu", Integer), is("memory", Integer), is("disk", Integer),
@@ -179,11 +216,11 @@ schemas! {
         or_null("archived", Time),
     ];
     "NewSpec": [
-        is("name", Text), may("slug", Text), is("os", OS), is("architecture", ARCHITECTURE), may("sandbox", Text),
-        is("cpu", Integer), is("memory", Integer), is("disk", Integer), may("network", Boolean),
-        may("fallback", Boolean),
+        is("name", A_NAME), may("slug", A_SLUG), is("os", OS), is("architecture", ARCHITECTURE), may("sandbox", OneOf(&["firecracker"])),
+        is("cpu", Between(1, i32::MAX as u64)), is("memory", SOME_BYTES), is("disk", SOME_BYTES), perhaps("network", Boolean),
+        perhaps("fallback", Boolean),
     ];
-    "UpdateSpec": [may("name", Text), may("slug", Text), may("fallback", Boolean), may("archived", Boolean)];
+    "UpdateSpec": [may("name", A_NAME), may("slug", A_SLUG), may("fallback", Boolean), may("archived", Boolean)];
     "SpecRef": [is("spec", Text)];
     "Runner": [
         is("uuid", Uuid), is("name", Text), is("slug", Text), is("specs", Texts), or_null("archived", Time),
@@ -197,19 +234,19 @@ schemas! {
     "HostFacts": [
         is("name", Text), is("kernel", Text), is("cpus", Integer), is("memory_bytes", Integer), is("isolation", Text),
     ];
-    "NewRunner": [is("name", Text), may("slug", Text)];
-    "UpdateRunner": [may("name", Text), may("slug", Text), may("archived", Boolean), may("draining", Boolean)];
+    "NewRunner": [is("name", A_NAME), may("slug", A_SLUG)];
+    "UpdateRunner": [may("name", A_NAME), may("slug", A_SLUG), may("archived", Boolean), may("draining", Boolean)];
     "RunnerKey": [is("uuid", Uuid), is("key", Text)];
     "RunnerToken": [is("uuid", Uuid), is("token", Text)];
     "NewRun": [
-        may("project", Text), may("idempotency_key", Text), may("branch", Text), may("hash", Text),
+        may("project", Text), may("idempotency_key", Uuid), may("branch", Text), may("hash", Matching(&GIT_HASH)),
         may("start_point", One("StartPoint")), may("testbed", Text), may("thresholds", One("RunThresholds")),
         may("start_time", Time), may("end_time", Time), may("results", Texts), may("settings", Anything),
         may("context", Anything), may("job", One("NewRunJob")), may("image", Text), may("spec", Text),
     ];
     "NewRunJob": [
         is("image", Text), may("spec", Text), may("entrypoint", Texts), may("cmd", Texts), may("env", Anything),
-        may("timeout", Integer), may("file_paths", Texts), may("iter", Integer), may("allow_failure", Boolean),
+        may("timeout", SECONDS), may("file_paths", Texts), may("iter", COUNT), may("allow_failure", Boolean),
         may("build_time", Boolean), may("file_size", Boolean), may("backdate", Time), may("paired", One("NewPaired")),
     ];
     "NewPaired": [is("image", Text), may("pairs", Integer), may("gate", Number), may("measure", Text)];
@@ -222,7 +259,7 @@ schemas! {
         is("status", Text), is("blocker", BLOCKER), is("detail", Text), may("position", Integer),
         may("estimate_seconds", Integer),
     ];
-    "ClaimRequest": [may("poll_timeout", Integer)];
+    "ClaimRequest": [may("poll_timeout", SECONDS)];
     "PullToken": [is("oci_token", Text)];
     "JobOutput": [is("results", Many("IterationOutput")), may("error", Text), may("conditions", Anything)];
     "IterationOutput": [is("exit_code", Integer), may("stdout", Text), may("stderr", Text), may("output", Anything)];

@@ -7,6 +7,7 @@ use kiln_model::operator::registry::{
 };
 
 use crate::app::Shared;
+use crate::body::Body;
 use crate::error::ApiResult;
 use crate::identity::Admin;
 use crate::operator::registry;
@@ -21,7 +22,7 @@ pub(super) async fn get_registry_stats(
 pub(super) async fn collect_registry(
     State(app): State<Shared>,
     _: Admin,
-    Json(request): Json<CollectRequest>,
+    Body(request): Body<CollectRequest>,
 ) -> ApiResult<Json<Collected>> {
     Ok(Json(registry::collect(&app.store, &request).await?))
 }
@@ -29,7 +30,7 @@ pub(super) async fn collect_registry(
 pub(super) async fn verify_registry(
     State(app): State<Shared>,
     _: Admin,
-    Json(request): Json<VerifyRequest>,
+    Body(request): Body<VerifyRequest>,
 ) -> ApiResult<Json<Verified>> {
     Ok(Json(registry::verify(&app.store, &request).await?))
 }
@@ -46,7 +47,7 @@ pub(super) async fn set_quota(
     State(app): State<Shared>,
     _: Admin,
     Path(project): Path<String>,
-    Json(wanted): Json<Quota>,
+    Body(wanted): Body<Quota>,
 ) -> ApiResult<Json<Quota>> {
     let set = registry::set_quota(&app.store, &project, wanted.quota).await?;
     Ok(Json(set))

@@ -1,12 +1,14 @@
 //! Submitting a run.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, StatusCode};
 use kiln_control::Denied;
 use kiln_control::bench::{self, ImageReference, RunSettings, Submission, Submitted, Work};
+use kiln_control::limits::{Limited, Who};
 use kiln_model::v0::{NewRun, Report};
 use kiln_model::{
     BranchUuid, Digest, HeadUuid, JobUuid, KeyUuid, OrganizationUuid, ProjectUuid, ReportUuid,
@@ -14,7 +16,7 @@ use kiln_model::{
 };
 use kiln_store::Tx;
 use kiln_store::sql::branch::NewBranch;
-use kiln_store::sql::project::Project;
+use kiln_store::sql::project::{self, Project};
 use kiln_store::sql::registry;
 
 use super::reports;
@@ -22,6 +24,7 @@ use crate::app::Shared;
 use crate::body::Body;
 use crate::error::{ApiError, ApiResult};
 use crate::identity::Caller;
+use crate::limits;
 use crate::metrics::Count;
 use crate::source_address::source_address;
 
@@ -34,6 +37,10 @@ pub(super) async fn submit_run(
 ) -> ApiResult<(StatusCode, Json<Report>)> {
     let (wall, entropy) = (app.wall(), &*app.entropy);
     let source = source_address(peer, &headers, &app.trusted_proxies);
+    let counted = limits::runs_of(&caller, source);
+    if let Some((limited, who)) = counted {
+        app.limits.check(limited, who, wall)?;
+    }
     let settings = RunSettings::check(run.settings.as_ref())?;
     let key = run.idempotency_key.as_deref();
     if key.is_some_and(|key| key.parse::<KeyUuid>().is_err()) {
@@ -57,15 +64,36 @@ pub(super) async fn submit_run(
         },
         testbed: TestbedUuid::mint(wall, entropy),
     };
-    let settings = app.bench.clone();
+    let inside = Arc::clone(&app);
     let submit = move |tx: &mut dyn Tx| {
-        let submitted = bench::submit_run(tx, &submission, &settings, resolve)?;
+        let submitted = bench::submit_run(tx, &submission, &inside.bench, resolve)?;
+        let homes = match &submitted {
+            Submitted::New { report, .. } => homes(tx, report.project)?,
+            Submitted::Before { .. } => Vec::new(),
+        };
+        for (limited, who) in &homes {
+            inside.limits.check(*limited, *who, wall)?;
+        }
         let (Submitted::New { report, .. } | Submitted::Before { report }) = submitted;
-        reports::show(tx, &report)
+        Ok::<_, Denied>((reports::show(tx, &report)?, homes))
     };
-    let report = app.store.ledger.submit(submit).await?;
+    let (report, homes) = app.store.ledger.submit(submit).await?;
+    if !homes.is_empty() {
+        for (limited, who) in homes.into_iter().chain(counted) {
+            app.limits.count(limited, who, wall);
+        }
+    }
     app.metrics.count(Count::RunCreate);
     Ok((StatusCode::CREATED, Json(report)))
+}
+
+/// Where a new run is counted: in its project, and in the organization that the project belongs to.
+fn homes(tx: &mut dyn Tx, project: i64) -> Result<Vec<(Limited, Who)>, Denied> {
+    let project = project::find(tx, project)?.ok_or(Denied::NotFound("project"))?;
+    Ok(vec![
+        (Limited::ProjectRuns, Who::Row(project.id)),
+        (Limited::OrganizationRuns, Who::Row(project.organization_id)),
+    ])
 }
 
 /// The image that a tag of a project's own registry names now.

@@ -61,6 +61,7 @@ pub(super) async fn get_config(
         request_body_max_bytes: u64::try_from(MAX_MESSAGE).unwrap_or(u64::MAX),
         heartbeat_timeout: app.bench.heartbeat_timeout.as_secs(),
         job_timeout_grace_period: app.bench.grace.as_secs(),
+        rate_limits: app.limits.rates().to_string(),
     }))
 }
 

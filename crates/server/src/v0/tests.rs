@@ -1,5 +1,6 @@
 //! The bench door's people and projects over real sockets, each test on both engines.
 
+mod limits;
 mod members;
 mod numbers;
 mod people;

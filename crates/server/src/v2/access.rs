@@ -1,28 +1,38 @@
-//! Who may do what at the registry.
+//! Who may do what at the registry. What a token opens is no more than what its holder may; that is decided where it is
+//! decided for every door, at the moment of the request.
 
-use axum::http::header::{AUTHORIZATION, HeaderMap};
-use kiln_registry::Name;
+use axum::http::request::Parts;
+use kiln_control::Denied;
+use kiln_control::access::{self, Caller as Known};
+use kiln_control::limits::{Limited, Who};
+use kiln_model::v0::Permission;
+use kiln_registry::{Name, Repository};
+use kiln_store::Query;
+use kiln_store::sql::project;
 
-use super::error::{OciError, OciResult};
-use crate::app::{App, Shared};
+use super::challenge::{self, Reason};
+use super::error::OciResult;
+use super::subject;
+use crate::app::Shared;
 use crate::identity;
 use crate::key::KeyKind;
+use crate::limits::{self, Source};
 use crate::token::{Action, Audience, Claims};
 
 /// Who asks, as far as it matters for what they may.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) enum Caller {
-    /// Holds a key of a person, whose rights are not bound to one repository.
-    KeyHolder,
+    /// Holds a key, whose rights are not bound to one repository.
+    KeyHolder(Known),
     /// Holds a token for the repositories that it names.
-    TokenHolder(Claims),
+    TokenHolder(Known, Claims),
     /// Pulls what one job needs.
-    Runner,
+    Runner(Claims),
 }
 
-/// Whether something may be taken out of a repository that the request does not go to.
+/// Whether a token speaks of a repository that the request does not go to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum Taking {
     Open,
     /// A token with this right was asked for, and there is none.
     Closed,
@@ -30,110 +40,137 @@ pub(super) enum Source {
     NotAsked,
 }
 
+/// A caller who was let in, and where to. There is no repository when nobody made its project yet, or when it is hidden
+/// from the caller.
+#[derive(Debug)]
+pub(super) struct Admitted {
+    pub(super) caller: Caller,
+    pub(super) repository: Option<Repository>,
+}
+
 impl Caller {
-    pub(super) fn may_take_from(&self, name: &Name) -> Source {
+    pub(super) fn may_take_from(&self, name: &Name) -> Taking {
         match self {
-            Self::KeyHolder => Source::Open,
-            Self::Runner => Source::Closed,
-            Self::TokenHolder(claims) => match claims.actions_in(name.as_str()) {
-                Some(actions) if actions.contains(&Action::Pull) => Source::Open,
-                Some(_) => Source::Closed,
-                None => Source::NotAsked,
+            Self::KeyHolder(_) => Taking::Open,
+            Self::Runner(_) => Taking::Closed,
+            Self::TokenHolder(_, claims) => match claims.actions_in(name.as_str()) {
+                Some(actions) if actions.contains(&Action::Pull) => Taking::Open,
+                Some(_) => Taking::Closed,
+                None => Taking::NotAsked,
             },
+        }
+    }
+
+    /// As the other doors know them; a runner is nobody there.
+    pub(super) fn known(&self) -> Option<&Known> {
+        match self {
+            Self::KeyHolder(known) | Self::TokenHolder(known, _) => Some(known),
+            Self::Runner(_) => None,
+        }
+    }
+
+    /// To the letter: a token for a slug does not open the same project by its UUID, nor a path below it.
+    fn is_let_into(&self, name: &Name, action: Action) -> bool {
+        let says = |claims: &Claims| {
+            let actions = claims.actions_in(name.as_str());
+            actions.is_some_and(|actions| actions.contains(&action))
+        };
+        match self {
+            Self::KeyHolder(_) => true,
+            Self::TokenHolder(_, claims) => says(claims),
+            Self::Runner(claims) => action == Action::Pull && says(claims),
         }
     }
 }
 
-/// Checks that the bearer may act on the repository.
+/// Checks that the bearer may act on the repository, and finds it.
 pub(super) async fn authorize(
     app: &Shared,
-    headers: &HeaderMap,
+    parts: &Parts,
     name: &Name,
     action: Action,
-) -> OciResult<Caller> {
-    let refused = || OciError::unauthorized(&challenge(app, &[(name, action)]));
-    let credential = bearer(headers).ok_or_else(refused)?;
-    if credential.starts_with(KeyKind::User.prefix()) {
-        let account = identity::account_of(app, credential).await?;
-        return account.map(|_| Caller::KeyHolder).ok_or_else(refused);
+) -> OciResult<Admitted> {
+    let refused = |reason| challenge::refuse(app, reason, &[(name, action)]);
+    let credential = identity::bearer(parts).ok_or_else(|| refused(Reason::Nobody))?;
+    let caller = identify(app, parts, credential).await?;
+    let caller = caller.ok_or_else(|| refused(Reason::Invalid))?;
+    if !caller.is_let_into(name, action) {
+        return Err(refused(Reason::Insufficient));
     }
-    let claims = app
-        .tokens
-        .check(credential, app.wall())
-        .ok_or_else(refused)?;
-    allowed(claims, name, action).ok_or_else(refused)
-}
-
-/// Checks that the bearer is a person at all.
-pub(super) async fn authenticate(app: &Shared, headers: &HeaderMap) -> OciResult<()> {
-    let refused = || OciError::unauthorized(&challenge(app, &[]));
-    let credential = bearer(headers).ok_or_else(refused)?;
-    if credential.starts_with(KeyKind::User.prefix()) {
-        let account = identity::account_of(app, credential).await?;
-        return account.map(|_| ()).ok_or_else(refused);
-    }
-    let claims = app
-        .tokens
-        .check(credential, app.wall())
-        .ok_or_else(refused)?;
-    if claims.aud == Audience::OciAuth {
-        Ok(())
-    } else {
-        Err(refused())
+    match find(app, &caller, name, permission(action)).await {
+        Ok(repository) => Ok(Admitted { caller, repository }),
+        Err(Denied::Unauthorized) => Err(refused(Reason::Insufficient)),
+        Err(denied) => Err(denied.into()),
     }
 }
 
-/// Where to get a token, and for what.
-pub(super) fn challenge(app: &App, scopes: &[(&Name, Action)]) -> String {
-    let realm = format!("{}/v0/auth/oci/token", app.public_url.trim_end_matches('/'));
-    let service = service(&app.public_url);
-    let mut challenge = format!(r#"Bearer realm="{realm}",service="{service}""#);
-    if !scopes.is_empty() {
-        let scopes: Vec<String> = scopes
-            .iter()
-            .map(|(name, action)| format!("repository:{name}:{}", needed(*action)))
-            .collect();
-        challenge.extend([",scope=\"", &scopes.join(" "), "\""]);
+/// Checks that the bearer has something to show at all.
+pub(super) async fn authenticate(app: &Shared, parts: &Parts) -> OciResult<()> {
+    let refused = |reason| challenge::refuse(app, reason, &[]);
+    let credential = identity::bearer(parts).ok_or_else(|| refused(Reason::Nobody))?;
+    match identify(app, parts, credential).await? {
+        Some(Caller::KeyHolder(_) | Caller::TokenHolder(..)) => Ok(()),
+        Some(Caller::Runner(_)) | None => Err(refused(Reason::Invalid)),
     }
-    challenge
 }
 
-const fn needed(action: Action) -> &'static str {
+/// The repository, if its project is there and the caller may do this with it. What is hidden from them is not there.
+pub(super) async fn find(
+    app: &Shared,
+    caller: &Caller,
+    name: &Name,
+    permission: Permission,
+) -> Result<Option<Repository>, Denied> {
+    let (known, reference) = (caller.known().cloned(), name.project().to_owned());
+    let look = move |query: &mut dyn Query| match &known {
+        Some(known) => match access::project(query, known, &reference, permission) {
+            Err(Denied::NotFound(_)) => Ok(None),
+            found => found.map(Some),
+        },
+        // The token was made for this project, by its UUID, when the job was handed out.
+        None => Ok(project::find_by_ref(query, &reference)?),
+    };
+    let found = app.store.reader.read(look).await?;
+    Ok(found.map(|project| Repository {
+        project: project.id,
+        path: name.repository().to_owned(),
+    }))
+}
+
+/// What a right at the registry is called elsewhere. Who may push may also delete: a token has no other word for it.
+pub(super) const fn permission(action: Action) -> Permission {
     match action {
-        Action::Pull => "pull",
-        // A push looks first what is there already.
-        Action::Push => "pull,push",
+        Action::Pull => Permission::View,
+        Action::Push => Permission::Create,
     }
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-}
-
-fn allowed(claims: Claims, name: &Name, action: Action) -> Option<Caller> {
-    // To the letter: a token for a slug does not open the same project by its UUID, nor a path below it.
-    if !claims.actions_in(name.as_str())?.contains(&action) {
-        return None;
+async fn identify(app: &Shared, parts: &Parts, credential: &str) -> OciResult<Option<Caller>> {
+    let source = parts.extensions.get::<Source>();
+    let is_key = |kind: KeyKind| credential.starts_with(kind.prefix());
+    if is_key(KeyKind::User) || is_key(KeyKind::Project) {
+        let known = identity::caller_of(app, credential).await?;
+        return Ok(known.map(Caller::KeyHolder));
     }
-    match (claims.aud, action) {
-        (Audience::OciAuth, _) => Some(Caller::TokenHolder(claims)),
-        (Audience::OciRunner, Action::Pull) => Some(Caller::Runner),
-        (Audience::OciRunner, Action::Push) => None,
+    let Some(claims) = app.tokens.check(credential, app.wall()) else {
+        return Ok(None);
+    };
+    if claims.aud == Audience::Runner {
+        return Ok(Some(Caller::Runner(claims)));
     }
-}
-
-/// The host a client is talking to, by the name it was told.
-fn service(public_url: &str) -> &str {
-    let rest = public_url
-        .split_once("://")
-        .map_or(public_url, |(_, rest)| rest);
-    let authority = rest.split('/').next().unwrap_or(rest);
-    // Without the port, but an IPv6 address has colons of its own.
-    match authority.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => host,
-        _ => authority,
+    let (holder, wall) = (claims.clone(), app.wall());
+    let look = move |query: &mut dyn Query| subject::find(query, &holder, wall);
+    let Some(known) = app.store.reader.read(look).await? else {
+        return Ok(None);
+    };
+    match (&known, source) {
+        (Known::Anonymous, Some(Source(address))) => {
+            let who = Who::Address(*address);
+            app.limits.take(Limited::AddressRequests, who, app.wall())?;
+        }
+        _ => limits::count_request(app, &known)?,
     }
+    Ok(Some(Caller::TokenHolder(known, claims)))
 }
 
 #[cfg(test)]
@@ -141,10 +178,10 @@ mod tests {
     use super::*;
     use crate::token::OciScope;
 
-    fn claims(aud: Audience, repository: &str, actions: Vec<Action>) -> Claims {
-        let oci = Some(OciScope {
-            repository: Some(repository.to_owned()),
-            actions,
+    fn claims(aud: Audience, scopes: &[(&str, &[Action])]) -> Claims {
+        let mut scopes = scopes.iter().map(|(repository, actions)| OciScope {
+            repository: Some((*repository).to_owned()),
+            actions: actions.to_vec(),
         });
         Claims {
             aud,
@@ -152,14 +189,15 @@ mod tests {
             iat: 0,
             iss: String::new(),
             sub: String::new(),
-            oci,
-            more: Vec::new(),
+            oci: scopes.next(),
+            more: scopes.collect(),
         }
     }
 
-    fn check(claims: &Claims, name: &str, action: Action, expected: Option<&Caller>) {
+    fn check(caller: &Caller, name: &str, action: Action, expected: bool) {
+        let name = name.parse().unwrap();
         assert_eq!(
-            allowed(claims.clone(), &name.parse().unwrap(), action).as_ref(),
+            caller.is_let_into(&name, action),
             expected,
             "{name} {action:?}"
         );
@@ -167,52 +205,40 @@ mod tests {
 
     #[test]
     fn a_token_opens_the_repository_it_names_and_no_other() {
-        let token = claims(Audience::OciAuth, "p/a", vec![Action::Pull]);
-        let holder = Caller::TokenHolder(token.clone());
-        check(&token, "p/a", Action::Pull, Some(&holder));
-        check(&token, "p/a", Action::Push, None);
+        let token = claims(Audience::Person, &[("p/a", &[Action::Pull])]);
+        let holder = Caller::TokenHolder(Known::Anonymous, token);
+        check(&holder, "p/a", Action::Pull, true);
+        check(&holder, "p/a", Action::Push, false);
         for other in ["p", "p/a/b", "p/b", "q/a"] {
-            check(&token, other, Action::Pull, None);
+            check(&holder, other, Action::Pull, false);
         }
     }
 
     #[test]
     fn what_a_token_was_refused_is_not_what_it_was_never_asked_for() {
-        let mut token = claims(Audience::OciAuth, "to", vec![Action::Push]);
-        for (name, actions) in [("open", vec![Action::Pull]), ("closed", Vec::new())] {
-            token.more.push(OciScope {
-                repository: Some(name.to_owned()),
-                actions,
-            });
-        }
-        let holder = Caller::TokenHolder(token);
+        let scopes: [(&str, &[Action]); 3] = [
+            ("to", &[Action::Push]),
+            ("open", &[Action::Pull]),
+            ("closed", &[]),
+        ];
+        let token = claims(Audience::Person, &scopes);
+        let holder = Caller::TokenHolder(Known::Anonymous, token.clone());
         let from = |name: &str| holder.may_take_from(&name.parse().unwrap());
-        assert_eq!(from("open"), Source::Open);
-        assert_eq!(from("closed"), Source::Closed);
-        assert_eq!(from("to"), Source::Closed);
-        assert_eq!(from("other"), Source::NotAsked);
+        assert_eq!(from("open"), Taking::Open);
+        assert_eq!(from("closed"), Taking::Closed);
+        assert_eq!(from("to"), Taking::Closed);
+        assert_eq!(from("other"), Taking::NotAsked);
         assert_eq!(
-            Caller::Runner.may_take_from(&"open".parse().unwrap()),
-            Source::Closed
+            Caller::Runner(token).may_take_from(&"open".parse().unwrap()),
+            Taking::Closed
         );
     }
 
     #[test]
     fn a_runners_token_never_pushes() {
-        let token = claims(Audience::OciRunner, "p", vec![Action::Pull, Action::Push]);
-        check(&token, "p", Action::Pull, Some(&Caller::Runner));
-        check(&token, "p", Action::Push, None);
-    }
-
-    #[test]
-    fn the_service_is_the_host_alone() {
-        for (url, host) in [
-            ("http://127.0.0.1:6610", "127.0.0.1"),
-            ("https://kiln.example/base/", "kiln.example"),
-            ("http://[::1]:80", "[::1]"),
-            ("http://[::1]", "[::1]"),
-        ] {
-            assert_eq!(service(url), host);
-        }
+        let token = claims(Audience::Runner, &[("p", &[Action::Pull, Action::Push])]);
+        let runner = Caller::Runner(token);
+        check(&runner, "p", Action::Pull, true);
+        check(&runner, "p", Action::Push, false);
     }
 }

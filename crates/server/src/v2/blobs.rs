@@ -10,13 +10,10 @@ use kiln_registry::{Code, Refusal};
 use super::CONTENT_DIGEST;
 use super::dispatch::Call;
 use super::error::{OciError, OciResult};
-use super::projects;
 use super::range::Wanted;
 
 pub(super) async fn get_blob(call: &Call, digest: &Digest) -> OciResult<Response> {
-    let repository = projects::find(&call.app, &call.name)
-        .await?
-        .ok_or_else(OciError::name_unknown)?;
+    let repository = call.repository()?;
     let registry = &call.app.registry;
     let blob = registry.blob(repository.project, digest).await?;
     // A range is a matter of GET alone.
@@ -60,7 +57,7 @@ pub(super) async fn get_blob(call: &Call, digest: &Digest) -> OciResult<Response
 }
 
 pub(super) async fn delete_blob(call: &Call, digest: &Digest) -> OciResult<Response> {
-    let repository = projects::find(&call.app, &call.name).await?;
+    let repository = call.repository.as_ref();
     let project = repository.ok_or(Refusal::BlobUnknown)?.project;
     call.app.registry.delete_blob(project, digest).await?;
     Ok(StatusCode::ACCEPTED.into_response())

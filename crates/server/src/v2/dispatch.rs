@@ -6,10 +6,11 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use kiln_registry::{Code, Misroute, Name, Route, Target};
+use kiln_registry::{Code, Misroute, Name, Repository, Route, Target};
 use serde_json::json;
 
 use super::access::{self, Caller};
+use super::challenge::{self, Reason};
 use super::error::{OciError, OciResult};
 use super::parameters::Parameters;
 use super::{blobs, drain, listings, manifests, uploads};
@@ -21,13 +22,22 @@ pub(super) struct Call {
     pub(super) app: Shared,
     pub(super) caller: Caller,
     pub(super) name: Name,
+    /// Where the name leads, as far as the caller can see.
+    pub(super) repository: Option<Repository>,
     pub(super) parts: Parts,
     pub(super) parameters: Parameters,
 }
 
+impl Call {
+    pub(super) fn repository(&self) -> OciResult<&Repository> {
+        self.repository.as_ref().ok_or_else(OciError::name_unknown)
+    }
+}
+
 /// Whether this is a registry, and whether the caller is known to it.
 pub(super) async fn ping(State(app): State<Shared>, request: Request) -> OciResult<Response> {
-    access::authenticate(&app, request.headers()).await?;
+    let (parts, _) = request.into_parts();
+    access::authenticate(&app, &parts).await?;
     Ok(Json(json!({})).into_response())
 }
 
@@ -48,16 +58,19 @@ async fn admit(app: Shared, parts: Parts) -> OciResult<(Call, Target)> {
     let path = parts.uri.path().strip_prefix("/v2/").unwrap_or_default();
     let route = Route::parse(path).map_err(|misroute| refuse(misroute, &parts.method))?;
     let action = action(&route.target, &parts.method).ok_or_else(OciError::method)?;
-    let caller = access::authorize(&app, &parts.headers, &route.name, action).await?;
+    let admitted = access::authorize(&app, &parts, &route.name, action).await?;
     // A runner's token opens blobs and manifests, and nothing else.
-    if caller == Caller::Runner && !matches!(route.target, Target::Blob(_) | Target::Manifest(_)) {
-        let challenge = access::challenge(&app, &[(&route.name, action)]);
-        return Err(OciError::unauthorized(&challenge));
+    if matches!(admitted.caller, Caller::Runner(_))
+        && !matches!(route.target, Target::Blob(_) | Target::Manifest(_))
+    {
+        let scope = [(&route.name, action)];
+        return Err(challenge::refuse(&app, Reason::Insufficient, &scope));
     }
     let parameters = Parameters::of(&parts.uri);
     let call = Call {
         app,
-        caller,
+        caller: admitted.caller,
+        repository: admitted.repository,
         name: route.name,
         parts,
         parameters,

@@ -1,7 +1,7 @@
 //! Errors in the registry's own shape.
 
 use axum::Json;
-use axum::http::header::{HeaderValue, WWW_AUTHENTICATE};
+use axum::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use kiln_control::Denied;
@@ -11,7 +11,7 @@ use kiln_store::{DatabaseErrorKind, Error as StoreError, ObjectErrorKind};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::error::ApiError;
+use crate::error::whole_seconds;
 
 pub(super) type OciResult<T> = Result<T, OciError>;
 
@@ -163,20 +163,22 @@ impl From<StoreError> for OciError {
     }
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the registry has one word for whatever else is not allowed"
+)]
 impl From<Denied> for OciError {
     fn from(denied: Denied) -> Self {
-        if let Denied::Store(error) = denied {
-            return error.into();
+        match denied {
+            Denied::Store(error) => error.into(),
+            Denied::TooMany(exceeded) => {
+                let seconds = whole_seconds(exceeded.again);
+                let status = StatusCode::TOO_MANY_REQUESTS;
+                Self::new(status, Code::TooManyRequests, exceeded.to_string())
+                    .with_header(RETRY_AFTER, HeaderValue::from(seconds))
+            }
+            denied => Self::new(StatusCode::FORBIDDEN, Code::Denied, denied.to_string()),
         }
-        Self::new(StatusCode::FORBIDDEN, Code::Denied, denied.to_string())
-    }
-}
-
-/// Of a look-up of the caller's key: only the store can have failed.
-impl From<ApiError> for OciError {
-    fn from(_: ApiError) -> Self {
-        let message = "the server failed to check the credentials; its log says why";
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, Code::Unknown, message)
     }
 }
 

@@ -10,7 +10,6 @@ use serde_json::json;
 
 use super::dispatch::Call;
 use super::error::{OciError, OciResult};
-use super::projects;
 
 const FILTERS_APPLIED: HeaderName = HeaderName::from_static("oci-filters-applied");
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
@@ -20,10 +19,8 @@ const DEFAULT_TAGS: u32 = 100;
 pub(super) async fn list_tags(call: &Call) -> OciResult<Response> {
     let limit = limit(call)?;
     let last = call.parameters.get("last").map(str::to_owned);
-    let repository = projects::find(&call.app, &call.name)
-        .await?
-        .ok_or_else(OciError::name_unknown)?;
-    let page = call.app.registry.tags(&repository, last, limit).await?;
+    let repository = call.repository()?;
+    let page = call.app.registry.tags(repository, last, limit).await?;
     let next = page.entries.last().filter(|_| page.more);
     let next = next.map(|last| format!("/v2/{}/tags/list?n={limit}&last={last}", call.name));
     let body = Json(json!({ "name": call.name.as_str(), "tags": page.entries }));
@@ -38,12 +35,12 @@ pub(super) async fn list_referrers(call: &Call, subject: &Digest) -> OciResult<R
     let last = call.parameters.get("last").map(str::parse).transpose();
     let last: Option<Digest> = last.map_err(|_| OciError::invalid_digest())?;
     // A name nobody has used has no referrers, like any other: the specification knows no error here.
-    let page = match projects::find(&call.app, &call.name).await? {
+    let page = match &call.repository {
         Some(repository) => {
             let filter = artifact_type.map(str::to_owned);
             call.app
                 .registry
-                .referrers(&repository, subject, filter, last)
+                .referrers(repository, subject, filter, last)
                 .await?
         }
         None => Page {

@@ -11,7 +11,7 @@ use kiln_registry::{MAX_MANIFEST_BYTES, NewManifest, Reference, Refusal, Tag};
 use super::CONTENT_DIGEST;
 use super::access::Caller;
 use super::dispatch::Call;
-use super::error::{OciError, OciResult};
+use super::error::OciResult;
 use super::{drain, projects};
 
 const SUBJECT: HeaderName = HeaderName::from_static("oci-subject");
@@ -20,18 +20,16 @@ const TAG: HeaderName = HeaderName::from_static("oci-tag");
 const MAX_TAGS: usize = 32;
 
 pub(super) async fn get_manifest(call: &Call, reference: &Reference) -> OciResult<Response> {
-    let repository = projects::find(&call.app, &call.name)
-        .await?
-        .ok_or_else(OciError::name_unknown)?;
+    let repository = call.repository()?;
     let registry = &call.app.registry;
     let manifest = match (&call.caller, reference) {
         // A job names its project and a digest; which repository the image was pushed to is not its business.
-        (Caller::Runner, Reference::Digest(digest)) => {
+        (Caller::Runner(_), Reference::Digest(digest)) => {
             registry
                 .manifest_in_project(repository.project, digest)
                 .await?
         }
-        _ => registry.manifest(&repository, reference).await?,
+        _ => registry.manifest(repository, reference).await?,
     };
     let header = |text: &str| {
         HeaderValue::from_str(text).expect("media types and digests were checked when stored")
@@ -60,7 +58,7 @@ pub(super) async fn put_manifest(
         .map(str::to_owned);
     let tags = tags(call)?;
     let body = receive(body).await?;
-    let repository = projects::find_or_create(&call.app, &call.name).await?;
+    let repository = projects::find_or_create(call).await?;
     let new = NewManifest {
         reference,
         tags: tags.clone(),
@@ -92,12 +90,11 @@ pub(super) async fn put_manifest(
 }
 
 pub(super) async fn delete_manifest(call: &Call, reference: &Reference) -> OciResult<Response> {
-    let repository = projects::find(&call.app, &call.name)
-        .await?
-        .ok_or(Refusal::ManifestUnknown)?;
+    let repository = call.repository.as_ref();
+    let repository = repository.ok_or(Refusal::ManifestUnknown)?;
     call.app
         .registry
-        .delete_manifest(&repository, reference)
+        .delete_manifest(repository, reference)
         .await?;
     Ok(StatusCode::ACCEPTED.into_response())
 }

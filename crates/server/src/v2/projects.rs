@@ -1,61 +1,41 @@
-//! The project behind a repository's name.
+//! The project behind a repository that is pushed to.
 
 use kiln_control::Denied;
 use kiln_control::projects::{self, OnTheFly};
-use kiln_model::{OrganizationUuid, ProjectUuid, Slug};
-use kiln_registry::{Name, Repository};
+use kiln_model::{OrganizationUuid, ProjectUuid};
+use kiln_registry::Repository;
 use kiln_store::Tx;
-use kiln_store::sql::{account, project};
 
+use super::challenge::{self, Reason};
+use super::dispatch::Call;
 use super::error::{OciError, OciResult};
-use crate::app::Shared;
+use crate::token::Action;
 
-/// The repository, if its project is there.
-pub(super) async fn find(app: &Shared, name: &Name) -> OciResult<Option<Repository>> {
-    let reference = name.project().to_owned();
-    let found: Result<_, kiln_store::Error> = app
-        .store
-        .reader
-        .read(move |query| project::find_by_ref(query, &reference))
-        .await;
-    Ok(found?.map(|project| Repository {
-        project: project.id,
-        path: name.repository().to_owned(),
-    }))
-}
-
-/// The repository, in a project that is made when a slug is new. A UUID that is unknown stays unknown.
-pub(super) async fn find_or_create(app: &Shared, name: &Name) -> OciResult<Repository> {
-    if let Some(found) = find(app, name).await? {
-        return Ok(found);
+/// The repository, in a project that begins when a slug is new: as a run begins one.
+pub(super) async fn find_or_create(call: &Call) -> OciResult<Repository> {
+    if let Some(found) = &call.repository {
+        return Ok(found.clone());
     }
-    let reference = name.project();
-    let Ok(slug) = reference.parse::<Slug>() else {
-        return Err(OciError::name_unknown());
+    let caller = call.caller.known().cloned();
+    let caller = caller.ok_or_else(OciError::name_unknown)?;
+    let reference = call.name.project().to_owned();
+    let (wall, entropy) = (call.app.wall(), &*call.app.entropy);
+    let ids = OnTheFly {
+        project: ProjectUuid::mint(wall, entropy),
+        organization: OrganizationUuid::mint(wall, entropy),
     };
-    if reference.parse::<ProjectUuid>().is_ok() {
-        return Err(OciError::name_unknown());
-    }
-    let (wall, entropy) = (app.wall(), &*app.entropy);
-    let (uuid, organization) = (
-        ProjectUuid::mint(wall, entropy),
-        OrganizationUuid::mint(wall, entropy),
-    );
-    let made = app.store.ledger.submit(move |tx: &mut dyn Tx| {
-        projects::serialize_creation(tx)?;
-        if let Some(found) = project::find_by_ref(tx, slug.as_str())? {
-            return Ok::<_, Denied>(found.id);
+    let begin =
+        move |tx: &mut dyn Tx| Ok(projects::find_or_create(tx, &caller, &reference, ids)?.id);
+    match call.app.store.ledger.submit(begin).await {
+        Ok(project) => Ok(Repository {
+            project,
+            path: call.name.repository().to_owned(),
+        }),
+        Err(Denied::NotFound(_)) => Err(OciError::name_unknown()),
+        Err(Denied::Unauthorized) => {
+            let scope = [(&call.name, Action::Push)];
+            Err(challenge::refuse(&call.app, Reason::Insufficient, &scope))
         }
-        // The registry knows what its caller may, not who they are: the project is the server's own.
-        let owner = account::first_admin(tx)?.map(|admin| admin.id);
-        let ids = OnTheFly {
-            project: uuid,
-            organization,
-        };
-        Ok(projects::create_on_the_fly(tx, &slug, ids, owner)?.id)
-    });
-    Ok(Repository {
-        project: made.await?,
-        path: name.repository().to_owned(),
-    })
+        Err(denied) => Err(denied.into()),
+    }
 }

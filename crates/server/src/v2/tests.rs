@@ -6,4 +6,5 @@ mod discovery;
 mod hostile;
 mod pull;
 mod push;
+mod rights;
 mod spec;

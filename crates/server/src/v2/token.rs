@@ -1,4 +1,4 @@
-//! The token endpoint: a person's key in, a short-lived token for the repositories asked for out.
+//! The token endpoint: a person's or a project's key in, or nothing; a short-lived token for the repositories asked for out.
 
 use axum::extract::{Form, State};
 use axum::http::header::{AUTHORIZATION, HeaderMap};
@@ -7,21 +7,23 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, extract::rejection::FormRejection};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kiln_control::Denied;
+use kiln_control::access::{self as control, Caller};
 use kiln_model::v0::DateTime;
-use kiln_store::sql::account::Account;
+use kiln_store::Query;
 use serde_json::json;
 
-use super::access;
+use super::challenge::{self, Reason};
 use super::error::{OciError, OciResult};
 use super::parameters::Parameters;
 use super::scope::Scope;
+use super::{access, subject};
 use crate::app::Shared;
 use crate::identity;
-use crate::token::{Audience, OciScope};
+use crate::token::OciScope;
 
 /// How long a token is good for. Clients fetch another when a push takes longer.
 const SECONDS: i64 = 300;
-const ANONYMOUS: &str = "anonymous";
 
 /// As docker, podman, skopeo and the like ask: the key as the password of Basic authentication.
 pub(super) async fn get_token(
@@ -32,9 +34,9 @@ pub(super) async fn get_token(
     let parameters = Parameters::of(&uri);
     let scopes = Scope::read(parameters.all("scope"));
     let password = basic_password(&headers).map_err(|Malformed| refused(&app))?;
-    let subject = subject(&app, password.as_deref()).await?;
-    let granted = subject.grant(scopes);
-    let token = sign(&app, &subject, &granted);
+    let caller = caller(&app, password.as_deref()).await?;
+    let granted = grant(&app, &caller, scopes).await?;
+    let token = sign(&app, &caller, &granted);
     let issued_at = DateTime(app.wall());
     Ok(
         Json(json!({ "token": token, "expires_in": SECONDS, "issued_at": issued_at }))
@@ -64,9 +66,9 @@ pub(super) async fn post_token(
         }
         None => return Ok(oauth_error("invalid_request", "`grant_type` is missing")),
     }
-    let subject = subject(&app, parameters.get("password")).await?;
-    let granted = subject.grant(Scope::read(parameters.all("scope")));
-    let access_token = sign(&app, &subject, &granted);
+    let caller = caller(&app, parameters.get("password")).await?;
+    let granted = grant(&app, &caller, Scope::read(parameters.all("scope"))).await?;
+    let access_token = sign(&app, &caller, &granted);
     let granted: Vec<_> = granted
         .iter()
         .filter(|scope| !scope.actions.is_empty())
@@ -82,54 +84,57 @@ pub(super) async fn post_token(
     .into_response())
 }
 
-/// Whom a token speaks for.
-#[derive(Debug)]
-enum Subject {
-    Nobody,
-    Person(Account),
-}
-
-impl Subject {
-    /// What of the scopes the subject gets. One that is refused stays in the token, with no actions: so the registry can
-    /// tell a right that was refused from one that was never asked for.
-    fn grant(&self, mut scopes: Vec<Scope>) -> Vec<Scope> {
-        match self {
-            Self::Person(_) => {}
-            // Nobody has rights of their own: such a token answers the ping and opens nothing.
-            Self::Nobody => scopes.iter_mut().for_each(|scope| scope.actions.clear()),
-        }
-        scopes
-    }
-
-    fn name(&self) -> String {
-        match self {
-            Self::Nobody => ANONYMOUS.to_owned(),
-            Self::Person(account) => account.uuid.to_string(),
-        }
-    }
-}
-
-/// A wrong password is refused; none at all makes somebody nobody knows.
-async fn subject(app: &Shared, password: Option<&str>) -> OciResult<Subject> {
+/// Who asks. A wrong password is refused; none at all makes somebody nobody knows. The user's name is not looked at: a key
+/// says whose it is.
+async fn caller(app: &Shared, password: Option<&str>) -> OciResult<Caller> {
     let Some(password) = password.filter(|password| !password.is_empty()) else {
-        return Ok(Subject::Nobody);
+        return Ok(Caller::Anonymous);
     };
-    let account = identity::account_of(app, password).await?;
-    Ok(Subject::Person(account.ok_or_else(|| refused(app))?))
+    let caller = identity::caller_of(app, password).await?;
+    caller.ok_or_else(|| refused(app))
 }
 
-fn sign(app: &Shared, subject: &Subject, granted: &[Scope]) -> String {
+/// What of the scopes the caller gets. An action is refused when the caller can see the project and may not do that there.
+/// Where they see nothing the token speaks of nothing, and the registry says so, whether there is a project or not.
+///
+/// A scope that is refused stays in the token, with no actions: so the registry can tell a right that was refused from one
+/// that was never asked for.
+async fn grant(app: &Shared, caller: &Caller, scopes: Vec<Scope>) -> OciResult<Vec<Scope>> {
+    let caller = caller.clone();
+    let decide = move |query: &mut dyn Query| {
+        scopes
+            .iter()
+            .map(|scope| granted(query, &caller, scope))
+            .collect()
+    };
+    let granted: Result<_, Denied> = app.store.reader.read(decide).await;
+    Ok(granted?)
+}
+
+fn granted(query: &mut dyn Query, caller: &Caller, asked: &Scope) -> Result<Scope, Denied> {
+    let mut actions = Vec::new();
+    for action in &asked.actions {
+        let (project, permission) = (asked.repository.project(), access::permission(*action));
+        match control::project(query, caller, project, permission) {
+            Ok(_) | Err(Denied::NotFound(_)) => actions.push(*action),
+            Err(Denied::Forbidden | Denied::Unauthorized) => {}
+            Err(denied) => return Err(denied),
+        }
+    }
+    Ok(Scope {
+        repository: asked.repository.clone(),
+        actions,
+    })
+}
+
+fn sign(app: &Shared, caller: &Caller, granted: &[Scope]) -> String {
+    let (audience, subject) = subject::name(caller);
     let scopes = granted.iter().map(|scope| OciScope {
         repository: Some(scope.repository.to_string()),
         actions: scope.actions.clone(),
     });
-    app.tokens.sign_all(
-        Audience::OciAuth,
-        subject.name(),
-        scopes.collect(),
-        app.wall(),
-        SECONDS,
-    )
+    app.tokens
+        .sign_all(audience, subject, scopes.collect(), app.wall(), SECONDS)
 }
 
 struct Malformed;
@@ -151,7 +156,7 @@ fn basic_password(headers: &HeaderMap) -> Result<Option<String>, Malformed> {
 }
 
 fn refused(app: &Shared) -> OciError {
-    OciError::unauthorized(&access::challenge(app, &[]))
+    challenge::refuse(app, Reason::Invalid, &[])
 }
 
 fn oauth_error(error: &str, description: &str) -> Response {

@@ -4,11 +4,13 @@ use axum::body::{Body, BodyDataStream};
 use axum::http::header::{HeaderValue, LOCATION, RANGE};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
-use kiln_model::Digest;
+use kiln_model::v0::Permission;
+use kiln_model::{Algorithm, Digest};
 use kiln_registry::{Chunk, Name, Refusal, Repository, Session, UploadId};
 
 use super::CONTENT_DIGEST;
-use super::access::{self, Source};
+use super::access::{self, Taking};
+use super::challenge::{self, Reason};
 use super::dispatch::Call;
 use super::error::{OciError, OciResult};
 use super::range::Claimed;
@@ -19,8 +21,8 @@ const UPLOAD_UUID: HeaderName = HeaderName::from_static("docker-upload-uuid");
 
 /// Starts an upload; or takes the blob from another repository; or takes it whole, if its digest is given.
 pub(super) async fn start_upload(call: &Call, body: Body) -> OciResult<Response> {
-    let repository = projects::find_or_create(&call.app, &call.name).await?;
-    known_algorithm(call)?;
+    let algorithm = announced(call)?;
+    let repository = projects::find_or_create(call).await?;
     if let Some(mounted) = mount(call, &repository).await? {
         return Ok(created(&call.name, &mounted));
     }
@@ -32,19 +34,19 @@ pub(super) async fn start_upload(call: &Call, body: Body) -> OciResult<Response>
     let upload = call
         .app
         .registry
-        .start_upload(&repository, &*call.app.entropy)
+        .start_upload(&repository, algorithm, &*call.app.entropy)
         .await?;
     Ok(progress(StatusCode::ACCEPTED, &call.name, upload, 0))
 }
 
 /// A whole blob in one request, the way stock bench clients have it.
 pub(super) async fn put_blob(call: &Call, body: Body) -> OciResult<Response> {
-    let repository = projects::find_or_create(&call.app, &call.name).await?;
+    let repository = projects::find_or_create(call).await?;
     receive(call, repository, body).await
 }
 
 pub(super) async fn get_upload(call: &Call, upload: UploadId) -> OciResult<Response> {
-    let session = session(call, upload).await?;
+    let session = session(call, upload)?;
     let size = call.app.registry.upload_size(&session).await?;
     Ok(progress(StatusCode::NO_CONTENT, &call.name, upload, size))
 }
@@ -54,8 +56,8 @@ pub(super) async fn append_upload(
     upload: UploadId,
     body: Body,
 ) -> OciResult<Response> {
-    let session = session(call, upload).await?;
-    let size = append(call, &session, body).await?;
+    let session = session(call, upload)?;
+    let size = append(call, &session, None, body).await?;
     Ok(progress(StatusCode::ACCEPTED, &call.name, upload, size))
 }
 
@@ -65,12 +67,12 @@ pub(super) async fn finish_upload(
     body: Body,
 ) -> OciResult<Response> {
     let digest = digest(call)?;
-    let session = session(call, upload).await?;
+    let session = session(call, upload)?;
     finish(call, &session, &digest, body).await
 }
 
 pub(super) async fn cancel_upload(call: &Call, upload: UploadId) -> OciResult<Response> {
-    let session = session(call, upload).await?;
+    let session = session(call, upload)?;
     call.app.registry.cancel_upload(&session).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
@@ -80,7 +82,7 @@ async fn receive(call: &Call, repository: Repository, body: Body) -> OciResult<R
     let upload = call
         .app
         .registry
-        .start_upload(&repository, &*call.app.entropy)
+        .start_upload(&repository, digest.algorithm(), &*call.app.entropy)
         .await?;
     finish(call, &Session { repository, upload }, &digest, body).await
 }
@@ -91,16 +93,21 @@ async fn finish(
     digest: &Digest,
     body: Body,
 ) -> OciResult<Response> {
-    append(call, session, body).await?;
+    append(call, session, Some(digest.algorithm()), body).await?;
     let finished = call.app.registry.finish_upload(session, digest).await;
     finished.map_err(|error| with_progress(error, &call.name, session.upload))?;
     Ok(created(&call.name, digest))
 }
 
 /// Adds the body of the request to the upload. An empty one adds nothing.
-async fn append(call: &Call, session: &Session, body: Body) -> OciResult<u64> {
+async fn append(
+    call: &Call,
+    session: &Session,
+    algorithm: Option<Algorithm>,
+    body: Body,
+) -> OciResult<u64> {
     let mut body = body.into_data_stream();
-    let appended = append_claimed(call, session, &mut body).await;
+    let appended = append_claimed(call, session, algorithm, &mut body).await;
     if appended.is_err() {
         drain::drain(&mut body).await;
     }
@@ -110,6 +117,7 @@ async fn append(call: &Call, session: &Session, body: Body) -> OciResult<u64> {
 async fn append_claimed(
     call: &Call,
     session: &Session,
+    algorithm: Option<Algorithm>,
     body: &mut BodyDataStream,
 ) -> Result<u64, Refusal> {
     let registry = &call.app.registry;
@@ -124,6 +132,7 @@ async fn append_claimed(
     let chunk = Chunk {
         start,
         length,
+        algorithm,
         body,
     };
     registry.append(session, chunk, &*call.app.entropy).await
@@ -158,34 +167,36 @@ async fn mount(call: &Call, to: &Repository) -> OciResult<Option<Digest>> {
 
 /// The project that a blob may be taken from. Rights go by project, so another repository of the same one is open.
 async fn source(call: &Call, to: &Repository, from: &Name) -> OciResult<Option<i64>> {
-    let found = projects::find(&call.app, from).await?;
+    let found = access::find(&call.app, &call.caller, from, Permission::View).await?;
     let found = found.map(|repository| repository.project);
     if found == Some(to.project) {
         return Ok(found);
     }
     match call.caller.may_take_from(from) {
-        Source::Open => Ok(found),
-        Source::Closed => Ok(None),
+        Taking::Open => Ok(found),
+        Taking::Closed => Ok(None),
         // Whether or not there is such a repository: the client is to ask for a token that speaks of both.
-        Source::NotAsked => {
+        Taking::NotAsked => {
             let scopes = [(&call.name, Action::Push), (from, Action::Pull)];
-            let challenge = access::challenge(&call.app, &scopes);
-            Err(OciError::unauthorized(&challenge))
+            Err(challenge::refuse(&call.app, Reason::Insufficient, &scopes))
         }
     }
 }
 
-async fn session(call: &Call, upload: UploadId) -> OciResult<Session> {
-    let repository = projects::find(&call.app, &call.name).await?;
+fn session(call: &Call, upload: UploadId) -> OciResult<Session> {
+    let repository = call.repository.clone();
     let repository = repository.ok_or(Refusal::UploadUnknown)?;
     Ok(Session { repository, upload })
 }
 
 /// A client may say in advance what it will close the upload with; better to refuse now than after gigabytes.
-fn known_algorithm(call: &Call) -> OciResult<()> {
+fn announced(call: &Call) -> OciResult<Algorithm> {
     match call.parameters.get("digest-algorithm") {
-        None | Some("sha256" | "sha512") => Ok(()),
-        Some(_) => Err(OciError::invalid_digest()),
+        None => Ok(Algorithm::Sha256),
+        Some(name) => [Algorithm::Sha256, Algorithm::Sha512]
+            .into_iter()
+            .find(|algorithm| algorithm.name() == name)
+            .ok_or_else(OciError::invalid_digest),
     }
 }
 

@@ -105,6 +105,23 @@ pub fn find<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Account>
         .transpose()
 }
 
+/// By UUID, if they are not locked.
+pub fn find_live<Q: Query + ?Sized>(
+    query: &mut Q,
+    uuid: UserUuid,
+) -> Result<Option<Account>, Error> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM account WHERE uuid = ?1 AND locked = 0"
+    );
+    query
+        .query_one(sql, params![uuid.to_string()])?
+        .as_ref()
+        .map(read)
+        .transpose()
+}
+
 /// By UUID or slug.
 pub fn find_by_ref<Q: Query + ?Sized>(
     query: &mut Q,

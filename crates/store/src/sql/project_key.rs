@@ -66,23 +66,42 @@ pub fn insert(tx: &mut dyn Tx, key: &NewProjectKey<'_>) -> Result<(), Error> {
     Ok(())
 }
 
+macro_rules! select_live {
+    ($column:literal) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM ",
+            from!(),
+            " JOIN project ON project.id = project_key.project_id WHERE project_key.",
+            $column,
+            " = ?1 AND project_key.revoked IS NULL AND project_key.expires > ?2 \
+             AND project.deleted IS NULL"
+        )
+    };
+}
+
 /// The live key with this hash, of a project that is there.
 pub fn find_by_hash<Q: Query + ?Sized>(
     query: &mut Q,
     hash: &str,
     wall: Millis,
 ) -> Result<Option<ProjectKey>, Error> {
-    let sql = concat!(
-        "SELECT ",
-        columns!(),
-        " FROM ",
-        from!(),
-        " JOIN project ON project.id = project_key.project_id \
-         WHERE project_key.hash = ?1 AND project_key.revoked IS NULL AND project_key.expires > ?2 \
-         AND project.deleted IS NULL"
-    );
     query
-        .query_one(sql, params![hash, wall])?
+        .query_one(select_live!("hash"), params![hash, wall])?
+        .as_ref()
+        .map(read)
+        .transpose()
+}
+
+/// The same by its UUID.
+pub fn find_live<Q: Query + ?Sized>(
+    query: &mut Q,
+    uuid: KeyUuid,
+    wall: Millis,
+) -> Result<Option<ProjectKey>, Error> {
+    query
+        .query_one(select_live!("uuid"), params![uuid.to_string(), wall])?
         .as_ref()
         .map(read)
         .transpose()

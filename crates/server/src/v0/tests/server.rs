@@ -52,4 +52,9 @@ on_both_engines! {
         let answer = town.send("POST", "/v0/runners", Some(&town.key), None);
         answer.expect(400);
     }
+
+    fn an_array_is_not_taken_for_an_object(town: &Town) {
+        town.post("/v0/runners", &json!(["v-array"])).expect(400);
+        town.get("/v0/runners/v-array").expect(404);
+    }
 }

@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, OnceLock};
 
+use kiln_control::limits::RateLimits;
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -39,12 +40,19 @@ impl Town {
     }
 
     pub(super) fn open(database: &str) -> Self {
+        Self::open_with(database, RateLimits::default())
+    }
+
+    pub(super) fn open_with(database: &str, limits: RateLimits) -> Self {
         let (clock, entropy) = (Arc::new(SystemClock::default()), Arc::new(SystemEntropy));
         let store = StoreConfig {
             objects: "memory:".to_owned(),
             ..StoreConfig::new(database, clock.clone(), entropy.clone())
         };
-        let config = ServerConfig::new(([127, 0, 0, 1], 0).into(), store);
+        let config = ServerConfig {
+            limits,
+            ..ServerConfig::new(([127, 0, 0, 1], 0).into(), store)
+        };
         let runtime = Runtime::new().unwrap();
         let server = runtime
             .block_on(Server::start(config, clock, entropy))
@@ -57,8 +65,26 @@ impl Town {
         }
     }
 
-    /// Sends a request and reads the answer until the server closes the connection.
+    /// Sends a request to the bench door; the answer is one that the `OpenAPI` document knows.
     pub(super) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        key: Option<&str>,
+        body: Option<&Value>,
+    ) -> Answer {
+        let answer = self.raw(method, path, key, body);
+        let complaint = openapi::tests::complaint(method, path, answer.status, &answer.json());
+        assert_eq!(complaint, None, "the OpenAPI document says otherwise");
+        answer
+    }
+
+    pub(super) fn status(&self, method: &str, path: &str) -> u16 {
+        self.raw(method, path, None, None).status
+    }
+
+    /// Sends a request and reads the answer until the server closes the connection.
+    pub(super) fn raw(
         &self,
         method: &str,
         path: &str,
@@ -79,10 +105,7 @@ impl Town {
         stream.write_all(request.as_bytes()).unwrap();
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).unwrap();
-        let answer = Answer::read(&bytes);
-        let complaint = openapi::tests::complaint(method, path, answer.status, &answer.json());
-        assert_eq!(complaint, None, "the OpenAPI document says otherwise");
-        answer
+        Answer::read(&bytes)
     }
 
     /// The status of a WebSocket handshake.

@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kiln_control::Heartbeats;
 use kiln_control::bench::BenchSettings;
+use kiln_control::limits::Limits;
 use kiln_model::Digest;
 use kiln_registry::Registry;
 use kiln_store::sql::project;
@@ -43,12 +44,24 @@ pub(super) struct Answer {
 
 impl Door {
     pub(super) async fn open() -> Self {
+        Self::open_on("sqlite::memory:").await
+    }
+
+    pub(super) async fn open_on(database: &str) -> Self {
         let (clock, entropy) = (Arc::new(SystemClock::default()), Arc::new(SystemEntropy));
-        let config = StoreConfig::new("sqlite::memory:", clock.clone(), entropy.clone());
-        let store = Store::open(&config).unwrap();
-        let key = first_start::admin(&store, &*clock, &*entropy)
-            .unwrap()
-            .unwrap();
+        let config = StoreConfig {
+            objects: "memory:".to_owned(),
+            ..StoreConfig::new(database, clock.clone(), entropy.clone())
+        };
+        let open = {
+            let (clock, entropy) = (clock.clone(), entropy.clone());
+            move || {
+                let store = Store::open(&config).unwrap();
+                let key = first_start::admin(&store, &*clock, &*entropy).unwrap();
+                (store, key.unwrap())
+            }
+        };
+        let (store, key) = tokio::task::spawn_blocking(open).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let public_url = format!("http://{address}");
@@ -61,12 +74,14 @@ impl Door {
             heartbeats: Heartbeats::default(),
             channels: Channels::default(),
             metrics: Metrics::default(),
+            limits: Limits::default(),
             clock,
             entropy,
             public_url,
             store,
         });
-        let routes: Router = super::super::routes().with_state(Arc::clone(&app));
+        let routes = super::super::routes().merge(crate::v0::routes());
+        let routes: Router = routes.with_state(Arc::clone(&app));
         let listening = tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
         Self {
             app,
@@ -146,15 +161,17 @@ impl Door {
 
     /// Fetches a token the way docker does.
     pub(super) async fn token(&self, scope: &str) -> String {
+        self.token_of(Some(&self.key), scope).await
+    }
+
+    /// The same with somebody else's key, or none.
+    pub(super) async fn token_of(&self, key: Option<&str>, scope: &str) -> String {
         let path = format!("/v0/auth/oci/token?service=x&scope={scope}");
-        let answer = self
-            .send(
-                "GET",
-                &path,
-                &[("Authorization", &basic("me@example.com", &self.key))],
-                b"",
-            )
-            .await;
+        let login = key.map(|key| basic("me@example.com", key));
+        let headers = login
+            .as_ref()
+            .map(|login| ("Authorization", login.as_str()));
+        let answer = self.send("GET", &path, headers.as_slice(), b"").await;
         assert_eq!(answer.status, 200, "{answer:?}");
         answer.json()["token"].as_str().unwrap().to_owned()
     }
@@ -166,12 +183,39 @@ impl Door {
             actions: vec![Action::Pull],
         };
         self.app.tokens.sign(
-            Audience::OciRunner,
+            Audience::Runner,
             "runner".to_owned(),
             Some(scope),
             self.app.clock.wall(),
             60,
         )
+    }
+
+    /// Asks at the other door; the answer must have this status.
+    pub(super) async fn ask(
+        &self,
+        key: &str,
+        method: &str,
+        path: &str,
+        body: &Value,
+        status: u16,
+    ) -> Value {
+        let body = body.to_string();
+        let answer = self.call_as(key, method, path, &[], body.as_bytes()).await;
+        assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+        if answer.body.is_empty() {
+            return Value::Null;
+        }
+        answer.json()
+    }
+
+    /// A new person's key.
+    pub(super) async fn person(&self, slug: &str) -> String {
+        let new = json!({"name": slug, "slug": slug, "email": format!("{slug}@example.com")});
+        self.ask(&self.key, "POST", "/v0/users", &new, 201).await;
+        let (path, new) = (format!("/v0/users/{slug}/keys"), json!({"name": "key"}));
+        let made = self.ask(&self.key, "POST", &path, &new, 201).await;
+        made["key"].as_str().unwrap().to_owned()
     }
 
     pub(super) async fn push_blob(&self, name: &str, bytes: &[u8]) -> Digest {

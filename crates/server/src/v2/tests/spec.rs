@@ -1,5 +1,6 @@
 //! The distribution specification 1.1, section by section. What the specification only allows, and we do, is here too.
 
+mod callers;
 mod content;
 mod content_discovery;
 mod content_management;

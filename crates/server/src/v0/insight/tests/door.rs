@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use kiln_control::Heartbeats;
 use kiln_control::bench::BenchSettings;
+use kiln_control::limits::{Limits, RateLimits};
 use kiln_control::projects::{self, OnTheFly};
 use kiln_model::{OrganizationUuid, ProjectUuid};
 use kiln_registry::Registry;
@@ -77,6 +78,7 @@ impl Door {
         let app = Arc::new(App {
             trusted_proxies: Vec::new(),
             offers: None,
+            limits: Limits::new(RateLimits::default()),
             registry: Registry::new(store.clone()),
             tokens: Tokens::new(b"secret".to_vec()),
             bench: BenchSettings::new(public_url.clone()),

@@ -1,0 +1,134 @@
+//! How much anybody may do, on a server where it is configured. Each rate is the same for all three windows, so that none
+//! of them can begin anew between two requests of a test.
+
+use serde_json::{Value, json};
+
+use super::town::{Answer, Town};
+
+fn town(limits: &str) -> Town {
+    Town::open_with("sqlite::memory:", limits.parse().unwrap())
+}
+
+fn run(project: &str) -> Value {
+    json!({
+        "project": project,
+        "start_time": "2026-01-01T00:00:00Z",
+        "end_time": "2026-01-01T00:00:01Z",
+        "results": ["{}"],
+        "settings": {"adapter": "json"},
+    })
+}
+
+#[track_caller]
+fn refused(answer: &Answer) {
+    let body = answer.expect(429);
+    assert_eq!(body["error_code"], "too_many_requests");
+    let seconds: u64 = answer.header("retry-after").unwrap().parse().unwrap();
+    assert!((1..=86_400).contains(&seconds), "{seconds}");
+}
+
+#[test]
+fn an_address_without_credentials_may_ask_so_often() {
+    let town = town("address-requests=2/2/2");
+    let ask = || town.send("GET", "/v0/server/version", None, None);
+    ask().expect(200);
+    ask().expect(200);
+    refused(&ask());
+    town.get("/v0/server/version").expect(200);
+    for watched in ["/healthz", "/metrics"] {
+        assert_eq!(town.status("GET", watched), 200);
+    }
+}
+
+#[test]
+fn an_address_may_guess_so_often() {
+    let town = town("address-attempts=2/2/2");
+    let guess = |key: &str| town.send("GET", "/v0/users", Some(key), None);
+    guess("bencher_user_wrong").expect(401);
+    guess("bencher_user_wrong").expect(401);
+    refused(&guess("bencher_user_wrong"));
+    refused(&guess(&town.key));
+    town.send("GET", "/v0/server/version", None, None)
+        .expect(200);
+}
+
+#[test]
+fn a_person_may_ask_so_often_and_an_administrator_as_often_as_needed() {
+    let town = town("user-requests=2/2/2");
+    let (one, other) = (town.person("one"), town.person("other"));
+    let ask = |key: &str| town.send("GET", "/v0/organizations", Some(key), None);
+    ask(&one).expect(200);
+    ask(&one).expect(200);
+    refused(&ask(&one));
+    ask(&other).expect(200);
+    for _ in 0..5 {
+        ask(&town.key).expect(200);
+    }
+}
+
+#[test]
+fn a_project_and_an_organization_take_so_many_runs_and_a_refused_one_leaves_nothing() {
+    let town = town("project-runs=2/2/2,organization-runs=3/3/3");
+    let key = town.person("runs");
+    let submit = |project| town.send("POST", "/v0/run", Some(&key), Some(&run(project)));
+    submit("one").expect(201);
+    submit("one").expect(201);
+    refused(&submit("one"));
+    submit("two").expect(201);
+    refused(&submit("three"));
+    let stats = town.get("/v0/server/stats").expect(200);
+    assert_eq!(
+        (&stats["reports"], &stats["projects"]),
+        (&json!(3), &json!(2))
+    );
+}
+
+#[test]
+fn a_run_that_is_sent_again_is_not_another_run() {
+    let town = town("project-runs=1/1/1,user-runs=9/9/9");
+    let mut once = run("again");
+    once["idempotency_key"] = json!("0190aaaa-bbbb-7ccc-8ddd-eeeeeeeeeeee");
+    let first = town.post("/v0/run", &once).expect(201);
+    assert_eq!(
+        town.post("/v0/run", &once).expect(201)["uuid"],
+        first["uuid"]
+    );
+    refused(&town.post("/v0/run", &run("again")));
+}
+
+#[test]
+fn runs_are_counted_by_address_or_by_person() {
+    let town = town("address-runs=1/1/1,user-runs=1/1/1");
+    let key = town.person("runner-up");
+    let submit =
+        |key: Option<&str>, project| town.send("POST", "/v0/run", key, Some(&run(project)));
+    submit(None, "open-one").expect(201);
+    refused(&submit(None, "open-two"));
+    submit(Some(&key), "mine").expect(201);
+    refused(&submit(Some(&key), "mine"));
+}
+
+#[test]
+fn a_runner_connects_so_often() {
+    let town = town("runner-connects=1/1/1");
+    let key = town.runner("eager")["key"].as_str().unwrap().to_owned();
+    assert_eq!(town.upgrade("/v0/runners/eager/channel", &key), 101);
+    assert_eq!(town.upgrade("/v0/runners/eager/channel", &key), 429);
+}
+
+#[test]
+fn the_registry_says_it_in_its_own_words() {
+    let town = town("address-requests=1/1/1");
+    assert_eq!(town.status("GET", "/v2/"), 401);
+    let answer = town.raw("GET", "/v2/", None, None);
+    assert_eq!(answer.status, 429);
+    assert_eq!(answer.json()["errors"][0]["code"], "TOOMANYREQUESTS");
+    assert!(answer.header("retry-after").is_some());
+}
+
+#[test]
+fn what_is_limited_is_shown() {
+    let shown = |limits| town(limits).get("/v0/server/config").expect(200)["rate_limits"].clone();
+    assert_eq!(shown("off"), "off");
+    assert_eq!(shown("user-runs=1/2/3"), "user-runs=1/2/3");
+}
