@@ -302,6 +302,9 @@ pub(crate) struct Programs {
     /// The Firecracker program [default: firecracker in PATH]
     #[arg(long, value_name = "PATH")]
     pub(crate) firecracker: Option<PathBuf>,
+    /// Firecracker's jailer, of the same release [default: none]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) jailer: Option<PathBuf>,
     /// The QEMU program [default: the one for this machine in PATH]
     #[arg(long, value_name = "PATH")]
     pub(crate) qemu: Option<PathBuf>,

@@ -126,6 +126,7 @@ fn given(command: &Command) -> Flags {
             ("backend", up.chambers.backend.clone()),
             ("kernel", up.chambers.kernel.clone()),
             ("firecracker", up.chambers.firecracker.clone()),
+            ("jailer", up.chambers.jailer.clone()),
             ("qemu", up.chambers.qemu.clone()),
         ],
         Command::Runner(Runner::Run(run)) => vec![
@@ -135,6 +136,7 @@ fn given(command: &Command) -> Flags {
             ("backend", run.chambers.backend.clone()),
             ("kernel", run.chambers.kernel.clone()),
             ("firecracker", run.chambers.firecracker.clone()),
+            ("jailer", run.chambers.jailer.clone()),
             ("qemu", run.chambers.qemu.clone()),
         ],
         Command::Job(job) => access(job.access()),

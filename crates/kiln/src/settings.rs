@@ -163,6 +163,12 @@ pub(crate) const KNOWN: &[Known] = &[
         "the Firecracker program; default: firecracker in PATH",
     ),
     known(
+        "jailer",
+        "KILN_JAILER",
+        None,
+        "Firecracker's jailer, of the same release; without one Firecracker is not jailed",
+    ),
+    known(
         "qemu",
         "KILN_QEMU",
         None,

@@ -79,6 +79,10 @@ pub(crate) struct Chambers {
     #[arg(long, value_name = "PATH")]
     pub(crate) firecracker: Option<String>,
 
+    /// Firecracker's jailer, of the same release; needs root [env: KILN_JAILER] [default: none]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) jailer: Option<String>,
+
     /// The QEMU program [env: KILN_QEMU] [default: the one for this machine in PATH]
     #[arg(long, value_name = "PATH")]
     pub(crate) qemu: Option<String>,

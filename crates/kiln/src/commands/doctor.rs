@@ -60,6 +60,7 @@ fn show(context: &Context<'_>, doctor: &Doctor) -> Result<Exit, Failure> {
 fn programs(given: &crate::cli::Programs) -> Programs {
     Programs {
         firecracker: given.firecracker.clone(),
+        jailer: given.jailer.clone(),
         qemu: given.qemu.clone(),
         kernel: given.kernel.clone(),
     }

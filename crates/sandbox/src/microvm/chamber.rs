@@ -1,14 +1,13 @@
 //! A chamber that is a machine: started for each run with a fresh scratch disk, and ended after it.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use kiln_guest_init::protocol::machine::{BASE, SCRATCH};
 use kiln_guest_init::protocol::{IdMap, Machine, Scratch, Seal, ToGuest, Usage as GuestUsage};
 use kiln_model::Clock;
 
-use super::monitor::Monitor;
+use super::hypervisor::{Disks, Hypervisor, Order, Shape, Started};
 use super::scratch;
 use crate::cgroup::{Group, GroupUsage, Hierarchies};
 use crate::command::start_message;
@@ -16,82 +15,12 @@ use crate::conversation::Conversation;
 use crate::link::Guest as _;
 use crate::namespace::run::{Run, Talk, outcome, talk, usage};
 use crate::namespace::watch::Watch;
-use crate::{
-    CancelToken, Chamber, ChamberSpec, Command, Error, Exit, Layer, Limits, OutputSink, Sealed,
-};
-
-/// What the guest's kernel and PID 1 need beyond the chamber's own memory.
-const GUEST_RESERVE_BYTES: u64 = 96 << 20;
-
-/// What the monitor needs beyond the guest's memory.
-const MONITOR_BYTES: u64 = 256 << 20;
-
-/// Threads of a monitor beyond one for each CPU of the guest.
-const MONITOR_THREADS: u32 = 64;
-
-/// Machines are sized in whole pieces of this.
-const MEMORY_STEP_BYTES: u64 = 2 << 20;
+use crate::{CancelToken, Chamber, ChamberSpec, Command, Error, Exit, Limits, OutputSink, Sealed};
 
 /// All ids but the one that means none.
 const ALL_IDS: u32 = u32::MAX - 1;
 
 const ENTROPY_BYTES: usize = 64;
-
-/// What starts machines.
-pub(crate) trait Hypervisor: Send + Sync + fmt::Debug {
-    /// Makes what can be made ahead of the first machine of a shape.
-    fn warm_up(&self, shape: Shape) -> Result<(), Error>;
-
-    /// Starts a machine. Its guest may still be booting.
-    fn start(&self, order: &Order<'_>) -> Result<Monitor, Error>;
-
-    /// What kind of machine it is, for the result.
-    fn layers(&self) -> Vec<Layer>;
-
-    /// Where disks of runs are made.
-    fn work_dir(&self) -> &Path;
-}
-
-/// What decides whether two machines can come from one template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Shape {
-    pub(crate) cpus: u32,
-    pub(crate) memory_bytes: u64,
-}
-
-impl Shape {
-    fn of(spec: &ChamberSpec) -> Self {
-        Self {
-            cpus: spec.cpus,
-            memory_bytes: (spec.memory_bytes + GUEST_RESERVE_BYTES)
-                .next_multiple_of(MEMORY_STEP_BYTES),
-        }
-    }
-
-    /// The limits of the monitor's own group.
-    fn monitor_spec(self, spec: &ChamberSpec) -> ChamberSpec {
-        ChamberSpec {
-            memory_bytes: self.memory_bytes + MONITOR_BYTES,
-            processes: self.cpus + MONITOR_THREADS,
-            ..spec.clone()
-        }
-    }
-}
-
-/// The disks of one machine, by paths that its monitor can open.
-#[derive(Clone, Debug)]
-pub(crate) struct Disks {
-    pub(crate) base: String,
-    pub(crate) scratch: String,
-}
-
-/// One machine to be started.
-pub(crate) struct Order<'a> {
-    pub(crate) shape: Shape,
-    pub(crate) disks: &'a Disks,
-    pub(crate) group: &'a Group,
-    pub(crate) cancel: &'a CancelToken,
-}
 
 #[derive(Debug)]
 pub(crate) struct MachineChamber {
@@ -205,7 +134,10 @@ impl Chamber for MachineChamber {
             limits,
             cancel,
         };
-        let mut monitor = self.hypervisor.start(&Order {
+        let Started {
+            mut monitor,
+            layers: how_it_came,
+        } = self.hypervisor.start(&Order {
             shape: self.shape,
             disks: &disks,
             group: &group,
@@ -239,6 +171,7 @@ impl Chamber for MachineChamber {
             outcome => outcome?,
         };
         let mut layers = self.hypervisor.layers();
+        layers.extend(how_it_came);
         layers.extend(monitor_limits);
         layers.append(&mut conversation.layers);
         Ok(Exit {

@@ -38,10 +38,6 @@ impl Process {
         Ok(Self { child, log })
     }
 
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
     /// How it ended, if it has.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
@@ -105,10 +101,6 @@ impl Monitor {
         }
     }
 
-    pub(crate) fn pid(&self) -> u32 {
-        self.process.pid()
-    }
-
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.process.ended()
     }
@@ -128,6 +120,11 @@ impl Monitor {
     /// What it said about itself so far.
     pub(crate) fn complaint(&self) -> String {
         self.process.complaint()
+    }
+
+    /// Hangs up on the guest, and leaves it running.
+    pub(crate) fn hang_up(self) -> Process {
+        self.process
     }
 
     /// Waits for a booted guest's first word.

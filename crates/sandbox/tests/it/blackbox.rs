@@ -9,19 +9,29 @@ use kiln_sandbox::{
 use crate::place::Place;
 use crate::support::{HostClock, limits, shell, spec};
 
-/// Declares each case once, as a test of every back end.
+/// Declares each case once, as a test of every back end. The second list is for those that bound what is inside with a
+/// kernel: Firecracker's double has none.
 macro_rules! black_box {
-    ($($case:ident)*) => {
+    (everywhere: $($case:ident)*; with_a_kernel: $($bound:ident)*;) => {
         mod namespace {
             $(#[test] fn $case() { super::$case(&crate::place::namespace()); })*
+            $(#[test] fn $bound() { super::$bound(&crate::place::namespace()); })*
         }
         mod qemu {
             $(#[test] fn $case() { super::$case(&crate::place::qemu()); })*
+            $(#[test] fn $bound() { super::$bound(&crate::place::qemu()); })*
+        }
+        mod firecracker_double {
+            $(#[test] fn $case() { super::$case(&crate::place::firecracker()); })*
+        }
+        mod jailed_firecracker_double {
+            $(#[test] fn $case() { super::$case(&crate::place::jailed_firecracker()); })*
         }
     };
 }
 
 black_box! {
+    everywhere:
     echo
     standard_error_is_kept_apart
     the_environment_is_exactly_the_one_given
@@ -42,8 +52,6 @@ black_box! {
     a_timeout_keeps_what_was_written
     a_cancel_keeps_what_was_written
     a_cancel_before_the_start_runs_nothing
-    a_fork_bomb_is_bounded
-    a_memory_hog_is_named_as_one
     a_full_disk_is_the_commands_problem
     the_disk_is_as_large_as_the_spec_says
     each_run_has_a_fresh_layer
@@ -52,7 +60,10 @@ black_box! {
     the_base_cannot_be_changed_for_others
     nobody_is_privileged
     usage_is_measured
-    as_many_cpus_as_the_spec_says
+    as_many_cpus_as_the_spec_says;
+    with_a_kernel:
+    a_fork_bomb_is_bounded
+    a_memory_hog_is_named_as_one;
 }
 
 fn echo(place: &Place) {

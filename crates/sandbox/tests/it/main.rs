@@ -14,6 +14,8 @@ mod commands;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod firecracker;
+#[cfg(test)]
 mod hosts;
 #[cfg(test)]
 mod leftovers;

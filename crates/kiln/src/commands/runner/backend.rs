@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kiln_model::Clock;
 use kiln_sandbox::{
-    Accelerator, Backend, Firecracker, FirecrackerConfig, GuestKernel, Namespaces, Programs, Qemu,
+    Accelerator, Backend, FirecrackerConfig, GuestKernel, Machines, Namespaces, Programs,
     QemuConfig, Survey, probe_kvm,
 };
 use kiln_store::SystemClock;
@@ -22,6 +22,7 @@ pub(in crate::commands) fn chosen(
     let named = |key: &str| settings.get(key).map(PathBuf::from);
     let programs = Programs {
         firecracker: named("firecracker"),
+        jailer: named("jailer"),
         qemu: named("qemu"),
         kernel: named("kernel"),
     };
@@ -62,7 +63,10 @@ fn qemu(programs: &Programs, work_dir: &Path) -> Result<Box<dyn Backend>, Failur
     if let Some(program) = &programs.qemu {
         config.program.clone_from(program);
     }
-    Ok(Box::new(Qemu::new(config, Arc::new(SystemClock::new()))))
+    Ok(Box::new(Machines::qemu(
+        config,
+        Arc::new(SystemClock::new()),
+    )))
 }
 
 fn firecracker(programs: &Programs, work_dir: &Path) -> Result<Box<dyn Backend>, Failure> {
@@ -70,10 +74,11 @@ fn firecracker(programs: &Programs, work_dir: &Path) -> Result<Box<dyn Backend>,
     let usual = || PathBuf::from("firecracker");
     let config = FirecrackerConfig {
         program: programs.firecracker.clone().unwrap_or_else(usual),
+        jailer: programs.jailer.clone(),
         kernel: kernel(programs)?,
         work_dir: work_dir.to_owned(),
     };
-    let backend = Firecracker::new(config, Arc::new(SystemClock::new()))
+    let backend = Machines::firecracker(config, Arc::new(SystemClock::new()))
         .map_err(|error| Failure::unexpected("Firecracker cannot be used").because(&error))?;
     Ok(Box::new(backend))
 }
