@@ -105,7 +105,7 @@ fn join_groups(seal: &Seal) -> Result<Option<OwnedFd>, Fault> {
 }
 
 /// The host's process may keep to other cores than the chamber's, and children inherit that.
-fn stay_on(cores: &[u32]) -> Result<(), Fault> {
+pub(crate) fn stay_on(cores: &[u32]) -> Result<(), Fault> {
     if cores.is_empty() {
         return Ok(());
     }
@@ -123,7 +123,7 @@ fn stay_on(cores: &[u32]) -> Result<(), Fault> {
     sched_setaffinity(None, &set).at(Stage::Groups, || format!("cannot stay on cores {cores:?}"))
 }
 
-fn receive_seal(host: &mut UnixStream) -> Result<Seal, Fault> {
+pub(crate) fn receive_seal(host: &mut UnixStream) -> Result<Seal, Fault> {
     let frame = read_frame(host).at(Stage::Protocol, || "cannot read the seal message".into())?;
     match ToGuest::from_frame(&frame) {
         Ok(ToGuest::Seal(seal)) if seal.layers.len() <= MAX_LAYERS => Ok(seal),

@@ -50,10 +50,22 @@ impl Leash {
     }
 }
 
+/// What the guest program puts around a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Walls {
+    Chamber,
+    None,
+}
+
 /// Starts the guest program with one end of a socket pair as its standard input.
-pub(crate) fn spawn(socket: OwnedFd) -> Result<Child, Error> {
+pub(crate) fn spawn(socket: OwnedFd, walls: Walls) -> Result<Child, Error> {
     let program = program()?;
+    let mode = match walls {
+        Walls::Chamber => None,
+        Walls::None => Some("bare"),
+    };
     Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()))
+        .args(mode)
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::from(socket))

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod abandoned;
 mod backend;
 mod cancel;
 mod cgroup;
@@ -16,6 +17,7 @@ mod microvm;
 mod namespace;
 mod output;
 mod probe;
+mod process;
 mod programs;
 mod qemu;
 pub mod quiet;
@@ -37,6 +39,7 @@ pub use microvm::{BootEnd, BootReport, GuestKernel, KernelError, Machines};
 pub use namespace::Namespaces;
 pub use output::{OutputSink, Transcript};
 pub use probe::{Check, Host, Probe};
+pub use process::Processes;
 pub use qemu::{Accelerator, QemuConfig};
 pub use spec::{BaseKind, ChamberSpec, Missing, Rootfs};
 pub use survey::{Finding, Programs, Survey};

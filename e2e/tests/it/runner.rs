@@ -102,6 +102,30 @@ fn a_back_end_that_does_not_exist_is_refused() {
 }
 
 #[test]
+fn no_sandbox_is_refused_unless_someone_says_that_it_may_be() {
+    let town = Town::new();
+    let arguments = run_arguments(&town, "bare", "echo bare");
+    let refused = run(&arguments, &["--backend", "process"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(
+        refused.stderr.contains("--danger-allow-no-sandbox"),
+        "{refused:?}"
+    );
+    let allowed = [
+        "--backend",
+        "process",
+        "--danger-allow-no-sandbox",
+        "--json",
+    ];
+    let exited = run(&arguments, &allowed);
+    assert_eq!(exited.code, Some(0), "{exited:?}");
+    assert!(exited.stderr.contains("WITHOUT A SANDBOX"), "{exited:?}");
+    let told: Value = serde_json::from_str(&exited.stdout).unwrap();
+    assert_eq!(told["results"][0]["stdout"], "bare\n");
+    assert_eq!(told["conditions"]["isolation"], "process");
+}
+
+#[test]
 fn a_command_that_fails_is_an_exit_code_of_its_own() {
     let town = Town::new();
     let exited = run(&run_arguments(&town, "fails", "exit 3"), &[]);

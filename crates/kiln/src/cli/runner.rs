@@ -64,7 +64,7 @@ pub(crate) struct Tuning {
 
 #[derive(Debug, Args)]
 pub(crate) struct Chambers {
-    /// Where jobs run: namespace, qemu, firecracker or auto [env: KILN_BACKEND] [default: namespace]
+    /// Where jobs run: namespace, qemu, firecracker, process or auto [env: KILN_BACKEND] [default: namespace]
     ///
     /// Machines (qemu, firecracker) have no network yet and cannot be kept to a tuned host's cores; `kiln doctor` says
     /// what works here and what auto takes.
@@ -86,6 +86,28 @@ pub(crate) struct Chambers {
     /// The QEMU program [env: KILN_QEMU] [default: the one for this machine in PATH]
     #[arg(long, value_name = "PATH")]
     pub(crate) qemu: Option<String>,
+
+    /// Allow the back end process, which is no sandbox: a job can do to this host what the runner can
+    /// [env: KILN_DANGER_ALLOW_NO_SANDBOX=on]
+    #[arg(long)]
+    pub(crate) danger_allow_no_sandbox: bool,
+}
+
+impl Chambers {
+    /// What was given, as settings.
+    pub(crate) fn settings(&self) -> Vec<(&'static str, Option<String>)> {
+        vec![
+            ("backend", self.backend.clone()),
+            ("kernel", self.kernel.clone()),
+            ("firecracker", self.firecracker.clone()),
+            ("jailer", self.jailer.clone()),
+            ("qemu", self.qemu.clone()),
+            (
+                "danger-allow-no-sandbox",
+                self.danger_allow_no_sandbox.then(|| "on".to_owned()),
+            ),
+        ]
+    }
 }
 
 #[derive(Debug, Args)]

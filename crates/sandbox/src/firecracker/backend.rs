@@ -14,14 +14,14 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::config::FirecrackerConfig;
 use super::launch::PAUSE;
 use super::machine::{Hardware, put_disks};
-use super::place::{self, Place, VSOCK};
+use super::place::{Place, VSOCK};
 use super::snapshot::{Snapshot, load};
 use super::{version, vsock};
 use crate::link::Link;
 use crate::microvm::{
     Disks, HiddenFile, Hypervisor, InitialFiles, Monitor, Order, Process, Shape, Started,
 };
-use crate::{CancelToken, Error, Layer};
+use crate::{CancelToken, Error, Layer, abandoned};
 
 /// From the start to the guest's listening.
 const BOOT_PATIENCE: Duration = Duration::from_mins(1);
@@ -47,7 +47,7 @@ impl Firecracker {
     pub(crate) fn new(config: FirecrackerConfig, clock: Arc<dyn Clock>) -> Result<Self, Error> {
         let config = config.located()?;
         version::check(&config.program, config.jailer.as_deref())?;
-        place::sweep(&config.work_dir)
+        abandoned::remove_directories(&config.work_dir)
             .map_err(|error| Error::host("cannot remove what is left of machines", error))?;
         Ok(Self {
             config,

@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 
 use super::jail::Inmate;
 use crate::Error;
-use crate::cgroup::name::{self, Owner};
+use crate::cgroup::fresh_name;
 
 /// The names that a monitor knows its files by.
 pub(super) const API: &str = "api.sock";
@@ -57,9 +57,7 @@ impl Place {
     /// Makes a directory; for a jailed program it is the one that its jailer will use.
     pub(super) fn create(work_dir: &Path, jailed: Option<&Path>) -> Result<Self, Error> {
         let failed = |error: io::Error| Error::host("cannot make a directory for a machine", error);
-        let owner =
-            Owner::this_process().ok_or_else(|| failed(io::Error::other("no /proc/self/stat")))?;
-        let name = name::fresh(owner);
+        let name = fresh_name().ok_or_else(|| failed(io::Error::other("no /proc/self/stat")))?;
         let directory = work_dir.join(&name);
         let root = match jailed.and_then(Path::file_name) {
             Some(program) => directory.join(program).join(&name).join("root"),
@@ -175,37 +173,12 @@ impl Drop for Place {
     }
 }
 
-/// Removes the directories of machines whose process is gone.
-pub(super) fn sweep(work_dir: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(work_dir)?.flatten() {
-        let owner = entry.file_name().to_str().and_then(name::owner_of);
-        if owner.is_some_and(|owner| !owner.is_alive()) {
-            fs::remove_dir_all(entry.path())?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn work_dir() -> tempfile::TempDir {
         tempfile::tempdir().unwrap()
-    }
-
-    #[test]
-    fn only_what_a_dead_process_left_is_swept() {
-        let work_dir = work_dir();
-        let mine = Place::create(work_dir.path(), None).unwrap();
-        let dead = work_dir.path().join("kiln-run-1-0-7");
-        let other = work_dir.path().join("somebody-elses");
-        fs::create_dir(&dead).unwrap();
-        fs::create_dir(&other).unwrap();
-        sweep(work_dir.path()).unwrap();
-        assert!(mine.path(LOG).exists());
-        assert!(!dead.exists());
-        assert!(other.exists());
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::network::NetworkPlan;
 use super::run::{Run, run};
 use crate::cgroup::{Group, Hierarchies};
 use crate::command::start_message;
+use crate::guest::Walls;
 use crate::{CancelToken, Chamber, ChamberSpec, Command, Error, Exit, Limits, OutputSink};
 
 #[derive(Debug)]
@@ -83,7 +84,7 @@ impl Chamber for NamespaceChamber {
                 limits,
                 cancel,
             };
-            match run(&attempt, group, sink) {
+            match run(&attempt, Walls::Chamber, group, sink) {
                 Err(error) => match self.ids.after(&error) {
                     Some(weaker) => self.ids = weaker,
                     None => return Err(error),

@@ -24,6 +24,8 @@ mod network;
 #[cfg(test)]
 mod place;
 #[cfg(test)]
+mod process;
+#[cfg(test)]
 mod sealing;
 #[cfg(test)]
 mod support;

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use kiln_sandbox::{
     Accelerator, Backend, BaseKind, CancelToken, Chamber, ChamberSpec, Command, Error, Exit,
-    FirecrackerConfig, GuestKernel, Limits, Machines, Namespaces, OutputSink, QemuConfig, Rootfs,
-    Transcript,
+    FirecrackerConfig, GuestKernel, Limits, Machines, Namespaces, OutputSink, Processes,
+    QemuConfig, Rootfs, Transcript,
 };
 
 use crate::base::base;
@@ -33,6 +33,11 @@ pub(crate) struct Place {
 
 pub(crate) fn namespace() -> Place {
     Place::new(|clock| Arc::new(Namespaces::new(clock)))
+}
+
+/// No chambers at all.
+pub(crate) fn process() -> Place {
+    Place::new(|clock| Arc::new(Processes::new(env!("CARGO_TARGET_TMPDIR"), clock).unwrap()))
 }
 
 /// All tests share one, and with it its templates: the clock that bounds their runs is real time.

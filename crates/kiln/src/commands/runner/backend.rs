@@ -5,20 +5,21 @@ use std::sync::Arc;
 
 use kiln_model::Clock;
 use kiln_sandbox::{
-    Accelerator, Backend, FirecrackerConfig, GuestKernel, Machines, Namespaces, Programs,
-    QemuConfig, Survey, probe_kvm,
+    Accelerator, Backend, FirecrackerConfig, GuestKernel, Machines, Namespaces, Processes,
+    Programs, QemuConfig, Survey, probe_kvm,
 };
 use kiln_store::SystemClock;
 
+use crate::commands::Context;
 use crate::commands::server::make_directory;
 use crate::failure::Failure;
-use crate::settings::Settings;
 
 /// The one the settings ask for.
 pub(in crate::commands) fn chosen(
-    settings: &Settings,
+    context: &Context<'_>,
     data: &Path,
 ) -> Result<Box<dyn Backend>, Failure> {
+    let settings = &context.settings;
     let named = |key: &str| settings.get(key).map(PathBuf::from);
     let programs = Programs {
         firecracker: named("firecracker"),
@@ -41,8 +42,9 @@ pub(in crate::commands) fn chosen(
         "namespace" => Ok(namespaces()),
         "qemu" => qemu(&programs, &data.join("machines")),
         "firecracker" => firecracker(&programs, &data.join("machines")),
+        "process" => processes(context, &data.join("processes")),
         other => Err(Failure::usage(format!("there is no back end {other:?}"))
-            .hint("backend is auto, namespace, qemu or firecracker")),
+            .hint("backend is auto, namespace, qemu, firecracker or process")),
     }
 }
 
@@ -80,6 +82,21 @@ fn firecracker(programs: &Programs, work_dir: &Path) -> Result<Box<dyn Backend>,
     };
     let backend = Machines::firecracker(config, Arc::new(SystemClock::new()))
         .map_err(|error| Failure::unexpected("Firecracker cannot be used").because(&error))?;
+    Ok(Box::new(backend))
+}
+
+/// No sandbox, for who has said so in as many words.
+fn processes(context: &Context<'_>, work_dir: &Path) -> Result<Box<dyn Backend>, Failure> {
+    if !context.settings.is_on("danger-allow-no-sandbox")? {
+        return Err(Failure::usage("the back end process is no sandbox")
+            .hint("add --danger-allow-no-sandbox if every job may do to this host what you may"));
+    }
+    context.terminal.warn(
+        "jobs run WITHOUT A SANDBOX, as processes of this host: they can do all that this runner can",
+    );
+    make_directory(work_dir)?;
+    let backend = Processes::new(work_dir, Arc::new(SystemClock::new()))
+        .map_err(|error| Failure::unexpected("jobs cannot run here").because(&error))?;
     Ok(Box::new(backend))
 }
 
