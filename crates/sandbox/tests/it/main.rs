@@ -2,6 +2,8 @@
 //! link statically.
 
 #[cfg(test)]
+mod bare_metal;
+#[cfg(test)]
 mod base;
 #[cfg(test)]
 mod blackbox;
