@@ -28,6 +28,7 @@ mod privileges;
 mod stopwatch;
 mod supervise;
 mod sys;
+mod uplink;
 
 use std::process::ExitCode;
 

@@ -18,7 +18,7 @@ use rustix::process::{
 use crate::fault::{At, Fault};
 use crate::launch::MAX_LAYERS;
 use crate::supervise::Herd;
-use crate::{collect, command, hostname, mounts, oom, privileges, supervise, sys};
+use crate::{collect, command, hostname, mounts, oom, privileges, supervise, sys, uplink};
 
 /// Runs one command and ends the process, and with it everything in the chamber.
 pub(crate) fn run(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> ! {
@@ -117,6 +117,7 @@ fn seal_chamber(seal: &Seal, shifted: Vec<OwnedFd>) -> Result<Vec<Layer>, Fault>
     sys::bring_loopback_up().at(Stage::Network, || {
         "cannot bring the loopback device up".into()
     })?;
+    uplink::connect(seal.uplink)?;
     Ok(vec![
         Layer::applied("namespaces", "user, mount, pid, network, ipc, uts, cgroup"),
         ids_layer(seal),

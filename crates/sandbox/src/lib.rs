@@ -15,6 +15,7 @@ mod kvm;
 mod link;
 mod microvm;
 mod namespace;
+mod network;
 mod output;
 mod probe;
 mod process;

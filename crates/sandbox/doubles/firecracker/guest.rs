@@ -66,6 +66,14 @@ fn serve(host: &UnixStream, parts: &Parts) -> io::Result<bool> {
     if Trouble::of_this_program() == Trouble::Crash {
         return Ok(true);
     }
+    if parts
+        .requests
+        .keys()
+        .any(|path| path.starts_with("/network-interfaces/"))
+    {
+        // The only device that this guest could take over is its host's.
+        return Err(io::Error::other("a double has no network"));
+    }
     write_program(&parts.program)?;
     let (ours, theirs) = UnixStream::pair()?;
     let disk = |path| parts.text(path, "path_on_host").unwrap_or_default();

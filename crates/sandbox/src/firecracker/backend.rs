@@ -21,6 +21,7 @@ use crate::link::Link;
 use crate::microvm::{
     Disks, HiddenFile, Hypervisor, InitialFiles, Monitor, Order, Process, Shape, Started,
 };
+use crate::network::MachineNetwork;
 use crate::{CancelToken, Error, Layer, abandoned};
 
 /// From the start to the guest's listening.
@@ -122,6 +123,7 @@ impl Firecracker {
             initramfs: Some(initramfs.path()),
             disks: Some(disks),
             console: false,
+            tap: None,
         })
     }
 
@@ -142,17 +144,29 @@ impl Firecracker {
 
     fn boot(&self, order: &Order<'_>, why: &str) -> Result<Started, Error> {
         let place = self.config.place()?;
-        let hardware = self.hardware(order.shape, order.disks)?;
+        let owner = place.inmate().map(|inmate| inmate.id);
+        let network = order
+            .network
+            .map(|network| network.open(owner))
+            .transpose()?;
+        let hardware = Hardware {
+            tap: order.network.map(MachineNetwork::device),
+            ..self.hardware(order.shape, order.disks)?
+        };
         hardware.put_into(&place)?;
         let (process, mut api) = self.launch(&place, order)?;
         hardware.start(&mut api)?;
-        self.started(
+        let started = self.started(
             place,
             process,
             order,
             BOOT_PATIENCE,
             format!("a boot: {why}"),
-        )
+        )?;
+        Ok(Started {
+            monitor: started.monitor.keeping(Box::new(network)),
+            ..started
+        })
     }
 
     fn launch(
@@ -246,12 +260,18 @@ impl Hypervisor for Firecracker {
     }
 
     fn warm_up(&self, shape: Shape) -> Result<(), Error> {
-        // Without a snapshot machines boot, which is slower and as good.
-        let _ = self.snapshot(shape);
+        if !shape.network {
+            // Without a snapshot machines boot, which is slower and as good.
+            let _ = self.snapshot(shape);
+        }
         Ok(())
     }
 
     fn start(&self, order: &Order<'_>) -> Result<Started, Error> {
+        if order.shape.network {
+            // A snapshot's device would have to be told of another tap device than its own.
+            return self.boot(order, "it has a network");
+        }
         let why = match self.snapshot(order.shape) {
             Err(why) => why,
             Ok(snapshot) => match self.restore(&snapshot, order) {

@@ -22,6 +22,7 @@ const LOOKS: u32 = 100;
 const SHAPE: Shape = Shape {
     cpus: 1,
     memory_bytes: 128 << 20,
+    network: false,
 };
 
 impl FirecrackerConfig {
@@ -41,6 +42,7 @@ impl FirecrackerConfig {
             initramfs: None,
             disks: None,
             console: true,
+            tap: None,
         };
         hardware.put_into(&place)?;
         let (line, line_end) = pipe().map_err(failed)?;

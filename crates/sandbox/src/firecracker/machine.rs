@@ -22,6 +22,8 @@ pub(super) struct Hardware<'a> {
     pub(super) initramfs: Option<String>,
     pub(super) disks: Option<&'a Disks>,
     pub(super) console: bool,
+    /// The host's end of its network device.
+    pub(super) tap: Option<&'a str>,
 }
 
 impl Hardware<'_> {
@@ -79,6 +81,12 @@ impl Hardware<'_> {
             requests.push(("/drives/base", drive(BASE, true)));
             requests.push(("/drives/scratch", drive(SCRATCH, false)));
         }
+        if let Some(tap) = self.tap {
+            requests.push((
+                "/network-interfaces/net",
+                json!({ "iface_id": "net", "host_dev_name": tap }),
+            ));
+        }
         requests.push((
             "/vsock",
             json!({ "guest_cid": GUEST_CID, "uds_path": VSOCK }),
@@ -114,4 +122,65 @@ fn drive(id: &str, read_only: bool) -> Value {
         "cache_type": "Unsafe",
         "io_engine": "Sync",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_gets_its_parts_before_it_starts() {
+        let disks = Disks {
+            base: "/a".into(),
+            scratch: "/b".into(),
+        };
+        let hardware = Hardware {
+            shape: Shape {
+                cpus: 2,
+                memory_bytes: 256 << 20,
+                network: true,
+            },
+            kernel: Path::new("/kernel"),
+            initramfs: Some("/initramfs".into()),
+            disks: Some(&disks),
+            console: false,
+            tap: Some("kiln7"),
+        };
+        let requests = hardware.requests().unwrap();
+        let paths: Vec<&str> = requests.iter().map(|(path, _)| *path).collect();
+        assert_eq!(
+            paths,
+            [
+                "/machine-config",
+                "/boot-source",
+                "/drives/base",
+                "/drives/scratch",
+                "/network-interfaces/net",
+                "/vsock",
+                "/entropy",
+                "/actions",
+            ]
+        );
+        assert_eq!(
+            requests[4].1,
+            json!({ "iface_id": "net", "host_dev_name": "kiln7" })
+        );
+    }
+
+    #[test]
+    fn more_processors_than_firecracker_has_are_refused() {
+        let hardware = Hardware {
+            shape: Shape {
+                cpus: MAX_CPUS + 1,
+                memory_bytes: 256 << 20,
+                network: false,
+            },
+            kernel: Path::new("/kernel"),
+            initramfs: None,
+            disks: None,
+            console: false,
+            tap: None,
+        };
+        assert!(matches!(hardware.requests(), Err(Error::Spec { .. })));
+    }
 }

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kiln_guest_init::protocol::machine::{BASE, SCRATCH};
-use kiln_guest_init::protocol::{IdMap, Machine, Scratch, Seal, ToGuest, Usage as GuestUsage};
+use kiln_guest_init::protocol::{
+    IdMap, Machine, Scratch, Seal, ToGuest, Uplink, Usage as GuestUsage,
+};
 use kiln_model::Clock;
 
 use super::hypervisor::{Disks, Hypervisor, Order, Shape, Started};
@@ -15,6 +17,7 @@ use crate::conversation::Conversation;
 use crate::link::Guest as _;
 use crate::namespace::run::{Run, Talk, outcome, talk, usage};
 use crate::namespace::watch::Watch;
+use crate::network::{MachineNetwork, NetworkPlan};
 use crate::{CancelToken, Chamber, ChamberSpec, Command, Error, Exit, Limits, OutputSink, Sealed};
 
 /// All ids but the one that means none.
@@ -30,6 +33,7 @@ pub(crate) struct MachineChamber {
     spec: ChamberSpec,
     shape: Shape,
     hierarchies: Hierarchies,
+    network: Option<NetworkPlan>,
 }
 
 impl MachineChamber {
@@ -47,6 +51,10 @@ impl MachineChamber {
                 path: path.into(),
                 reason: "the path is not utf-8".to_owned(),
             })?;
+        let network = spec
+            .network
+            .then(|| NetworkPlan::new(spec.blocked.clone()))
+            .transpose()?;
         let shape = Shape::of(spec);
         hypervisor.warm_up(shape)?;
         Ok(Self {
@@ -56,6 +64,7 @@ impl MachineChamber {
             spec: spec.clone(),
             shape,
             hierarchies: Hierarchies::detect()?,
+            network,
         })
     }
 
@@ -71,7 +80,7 @@ impl MachineChamber {
         })
     }
 
-    fn seal(&self) -> Seal {
+    fn seal(&self, network: Option<&MachineNetwork<'_>>) -> Seal {
         Seal {
             hostname: self.spec.hostname.clone(),
             layers: vec![BASE.to_owned()],
@@ -82,8 +91,9 @@ impl MachineChamber {
             disk_bytes: self.spec.disk_bytes,
             disk_inodes: self.spec.disk_inodes(),
             shared_memory_bytes: self.spec.shared_memory_bytes(),
-            // The machine has no network device, its CPUs are its own, and the launcher is put into its group from outside.
-            resolver: String::new(),
+            resolver: network.map_or_else(String::new, MachineNetwork::resolver_file),
+            uplink: network.map_or(Uplink::None, MachineNetwork::uplink),
+            // The machine's CPUs are its own, and the launcher is put into its group from outside.
             cores: Vec::new(),
             groups: Vec::new(),
             unified_group: String::new(),
@@ -94,15 +104,11 @@ impl MachineChamber {
 /// What a machine cannot give is refused rather than left out.
 fn check(spec: &ChamberSpec) -> Result<(), Error> {
     spec.check()?;
-    let lacking = if spec.network {
-        "a machine has no network yet"
-    } else if !spec.cores.is_empty() {
-        "a machine cannot be kept to certain cores yet"
-    } else {
+    if spec.cores.is_empty() {
         return Ok(());
-    };
+    }
     Err(Error::Spec {
-        reason: lacking.to_owned(),
+        reason: "a machine cannot be kept to certain cores yet".to_owned(),
     })
 }
 
@@ -125,10 +131,12 @@ impl Chamber for MachineChamber {
             base: self.base.clone(),
             scratch: scratch.path(),
         };
+        let network = self.network.as_ref();
+        let network = network.map(NetworkPlan::for_machine).transpose()?;
         let mut conversation = Conversation::new(&start, sink);
         let run = Run {
             clock: &*self.clock,
-            seal: ToGuest::Seal(self.seal()),
+            seal: ToGuest::Seal(self.seal(network.as_ref())),
             start: start.clone(),
             network: None,
             limits,
@@ -142,6 +150,7 @@ impl Chamber for MachineChamber {
             disks: &disks,
             group: &group,
             cancel,
+            network: network.as_ref(),
         })?;
         let link = monitor.link();
         link.tell(&ToGuest::Machine(self.machine()?))?;
@@ -197,16 +206,11 @@ mod tests {
 
     #[test]
     fn what_a_machine_cannot_give_is_refused() {
-        let networked = ChamberSpec {
-            network: true,
-            ..ChamberSpec::default()
-        };
         let pinned = ChamberSpec {
             cores: vec![0],
             ..ChamberSpec::default()
         };
         assert!(check(&ChamberSpec::default()).is_ok());
-        assert!(matches!(check(&networked), Err(Error::Spec { .. })));
         assert!(matches!(check(&pinned), Err(Error::Spec { .. })));
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::monitor::Monitor;
 use crate::cgroup::Group;
+use crate::network::MachineNetwork;
 use crate::{CancelToken, ChamberSpec, Error, Layer};
 
 /// What the guest's kernel and PID 1 need beyond the chamber's own memory.
@@ -50,6 +51,8 @@ pub(crate) struct Started {
 pub(crate) struct Shape {
     pub(crate) cpus: u32,
     pub(crate) memory_bytes: u64,
+    /// Whether it has a network device.
+    pub(crate) network: bool,
 }
 
 impl Shape {
@@ -58,6 +61,7 @@ impl Shape {
             cpus: spec.cpus,
             memory_bytes: (spec.memory_bytes + GUEST_RESERVE_BYTES)
                 .next_multiple_of(MEMORY_STEP_BYTES),
+            network: spec.network,
         }
     }
 
@@ -84,4 +88,6 @@ pub(crate) struct Order<'a> {
     pub(crate) disks: &'a Disks,
     pub(crate) group: &'a Group,
     pub(crate) cancel: &'a CancelToken,
+    /// The network behind the device, where the shape has one.
+    pub(crate) network: Option<&'a MachineNetwork<'a>>,
 }

@@ -76,7 +76,7 @@ pub(crate) struct Monitor {
     process: Process,
     link: Link,
     /// Goes after the process.
-    _kept: Option<Box<dyn Kept>>,
+    kept: Vec<Box<dyn Kept>>,
 }
 
 /// Something that must be there as long as a machine runs.
@@ -89,16 +89,14 @@ impl Monitor {
         Self {
             process,
             link,
-            _kept: None,
+            kept: Vec::new(),
         }
     }
 
     /// The same machine, with something that lasts as long as it.
-    pub(crate) fn keeping(self, kept: Box<dyn Kept>) -> Self {
-        Self {
-            _kept: Some(kept),
-            ..self
-        }
+    pub(crate) fn keeping(mut self, kept: Box<dyn Kept>) -> Self {
+        self.kept.push(kept);
+        self
     }
 
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {

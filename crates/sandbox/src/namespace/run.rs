@@ -8,13 +8,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::guest_process::GuestProcess;
-use super::network::NetworkPlan;
 use super::watch::{Surroundings, Watch};
 use crate::cgroup::{Group, GroupUsage, fresh_name};
 use crate::conversation::{Conversation, Heard};
 use crate::deadline::{Action, Cause, Deadlines};
 use crate::guest::Walls;
 use crate::link::{Guest, Link};
+use crate::network::NetworkPlan;
 use crate::{CancelToken, Error, Exit, Limits, Outcome, OutputSink, Sealed, Usage};
 
 /// What one run is made of.

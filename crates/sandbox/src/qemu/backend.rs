@@ -14,6 +14,7 @@ use crate::link::Link;
 use crate::microvm::{
     GuestKernel, HiddenFile, Hypervisor, InitialFiles, Monitor, Order, Process, Shape, Started,
 };
+use crate::network::MachineNetwork;
 use crate::{Error, Layer};
 
 /// What runs the guest's instructions.
@@ -119,6 +120,10 @@ impl Hypervisor for Qemu {
 
     fn start(&self, order: &Order<'_>) -> Result<Started, Error> {
         let template = self.template(order.shape)?;
+        let network = order
+            .network
+            .map(|network| network.open(None))
+            .transpose()?;
         let hardware = Hardware {
             accelerator: self.config.accelerator,
             shape: order.shape,
@@ -126,6 +131,7 @@ impl Hypervisor for Qemu {
             initramfs: &self.initramfs()?,
             disks: order.disks,
             memory: Memory::CopyOf(&template.memory.path()),
+            tap: order.network.map(MachineNetwork::device),
         };
         let (ours, guests) = socket_pair()?;
         let (control, monitors) = socket_pair()?;
@@ -147,7 +153,8 @@ impl Hypervisor for Qemu {
             .stdin(Stdio::from(OwnedFd::from(guests)))
             .stdout(Stdio::from(OwnedFd::from(monitors)));
         let log = HiddenFile::create(&self.config.work_dir)?;
-        let monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?);
+        let monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?)
+            .keeping(Box::new(network));
         let restored = Qmp::greet(control).and_then(|mut qmp| restore(&mut qmp, STATE_DESCRIPTOR));
         match restored {
             Ok(()) => Ok(Started {

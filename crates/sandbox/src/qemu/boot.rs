@@ -19,6 +19,7 @@ use crate::microvm::{BootReport, Disks, HiddenFile, InitialFiles, Monitor, Proce
 const SHAPE: Shape = Shape {
     cpus: 1,
     memory_bytes: 256 << 20,
+    network: false,
 };
 const DISK_BYTES: u64 = 1 << 20;
 
@@ -48,6 +49,7 @@ impl QemuConfig {
             initramfs: &initramfs,
             disks: &disks,
             memory: Memory::Own,
+            tap: None,
         };
         let (ours, guests) = socket_pair()?;
         let (line, line_end) = pipe().map_err(failed)?;

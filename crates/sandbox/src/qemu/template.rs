@@ -68,6 +68,8 @@ impl Template {
             initramfs: recipe.initramfs,
             disks: &disks,
             memory: Memory::Template(&memory.path()),
+            // The device is there, and nothing behind it yet.
+            tap: None,
         };
         let (ours, guests) = socket_pair()?;
         let (control, monitors) = socket_pair()?;
