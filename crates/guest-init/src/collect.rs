@@ -10,14 +10,18 @@ use rustix::io::Errno;
 use crate::fault::{At, Fault};
 use crate::pid1::tell;
 
-/// Sends each requested file, or why it is not sent.
-pub(crate) fn send_files(host: &mut UnixStream, requests: &[FileRequest]) -> Result<(), Fault> {
+/// Sends each requested file below a root, or why it is not sent.
+pub(crate) fn send_files(
+    host: &mut UnixStream,
+    root: &str,
+    requests: &[FileRequest],
+) -> Result<(), Fault> {
     if requests.is_empty() {
         return Ok(());
     }
     let root = openat(
         CWD,
-        "/",
+        root,
         OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
         Mode::empty(),
     )

@@ -1,5 +1,7 @@
 //! Starting the command: a child that gives up every privilege, one layer after another, and becomes the user's program.
 
+mod root;
+
 use std::ffi::CString;
 use std::fs;
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
@@ -9,7 +11,7 @@ use std::path::Path;
 use kiln_guest_init::protocol::{IdMap, Layer, Stage, Start, Stream};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
-use rustix::process::{Pid, chdir, setsid, umask};
+use rustix::process::{Pid, Signal, chdir, chroot, set_parent_process_death_signal, setsid, umask};
 use rustix::thread::set_no_new_privs;
 
 use crate::fault::{At, Fault};
@@ -22,6 +24,8 @@ use crate::{landlock, privileges};
 
 /// Where a program without a slash is looked for when the environment has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+pub(crate) use root::Root;
 
 /// The command, executed, and the layers it is under.
 #[derive(Debug)]
@@ -37,9 +41,16 @@ struct Plan<'a> {
     program: Program,
     candidates: Vec<CString>,
     limits: Vec<Planned>,
+    /// Without them it is a process of the host like any other.
+    walls: Option<Walls>,
+    /// The root to change to.
+    root: Option<&'a str>,
+    stdin: OwnedFd,
+}
+
+struct Walls {
     landlock: Option<Ruleset>,
     filters: Filters,
-    stdin: OwnedFd,
 }
 
 /// Starts the command. Returns once it was executed.
@@ -60,32 +71,62 @@ pub(crate) fn start(start: &Start, ids: IdMap) -> Result<Running, Fault> {
     let plan = Plan {
         start,
         ids,
-        program: Program::new(
-            start
-                .args
-                .iter()
-                .map(|arg| c_string(arg))
-                .collect::<Result<_, _>>()?,
-            start
-                .env
-                .iter()
-                .map(|(name, value)| c_string(&format!("{name}={value}")))
-                .collect::<Result<_, _>>()?,
-        ),
-        candidates: candidates(start)?,
+        program: program(start)?,
+        candidates: c_strings(&candidates(start)?)?,
         limits,
-        landlock,
-        filters: Filters::compile()?,
-        stdin: openat(
-            CWD,
-            "/dev/null",
-            OFlags::RDONLY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )
-        .at(Stage::Exec, || "cannot open /dev/null".into())?,
+        walls: Some(Walls {
+            landlock,
+            filters: Filters::compile()?,
+        }),
+        root: None,
+        stdin: open_null()?,
     };
     let process = spawn(&plan)?;
     Ok(Running { process, layers })
+}
+
+/// Starts the command without any wall around it. Returns once it was executed.
+pub(crate) fn start_bare(start: &Start, ids: IdMap, root: &Root) -> Result<Running, Fault> {
+    let limits = limits::plan(&start.limits)?;
+    let layers = limits.iter().map(|limit| limit.layer.clone()).collect();
+    let located = Start {
+        cwd: root.locate_directory(&start.cwd)?,
+        ..start.clone()
+    };
+    let plan = Plan {
+        start: &located,
+        ids,
+        program: program(start)?,
+        candidates: c_strings(&root.locate_programs(candidates(start)?))?,
+        limits,
+        walls: None,
+        root: root.to_change_to(),
+        stdin: open_null()?,
+    };
+    let process = spawn(&plan)?;
+    Ok(Running { process, layers })
+}
+
+fn program(start: &Start) -> Result<Program, Fault> {
+    let variables: Vec<String> = start
+        .env
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    Ok(Program::new(
+        c_strings(&start.args)?,
+        c_strings(&variables)?,
+    ))
+}
+
+fn open_null() -> Result<OwnedFd, Fault> {
+    openat(
+        CWD,
+        "/dev/null",
+        OFlags::RDONLY | OFlags::CLOEXEC,
+        Mode::empty(),
+    )
+    .at(Stage::Exec, || "cannot open /dev/null".into())
 }
 
 fn spawn(plan: &Plan<'_>) -> Result<Process, Fault> {
@@ -122,21 +163,31 @@ fn become_command(plan: &Plan<'_>, [stdout, stderr]: [&PipeWriter; 2]) -> Fault 
         sys::use_as_standard_streams([plan.stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])
             .at(Stage::Exec, || "cannot set the standard streams".into())?;
         umask(Mode::from_raw_mode(0o022));
+        if let Some(root) = plan.root {
+            chroot(root).at(Stage::PivotRoot, || format!("cannot change to {root}"))?;
+            make_working_directory(&start.cwd)?;
+        }
         // As in other container runtimes, a working directory may be one that only root can enter.
         chdir(start.cwd.as_str()).at(Stage::WorkDir, || format!("cannot enter {}", start.cwd))?;
         limits::apply(&plan.limits)?;
         privileges::become_command_user(plan.ids, start.uid, start.gid, &start.groups)?;
+        let Some(walls) = &plan.walls else {
+            // A change of ids has let go of it.
+            set_parent_process_death_signal(Some(Signal::KILL))
+                .at(Stage::Exec, || "cannot follow the host".into())?;
+            return sys::reset_for_exec().at(Stage::Exec, || "cannot reset signals".into());
+        };
         privileges::drop_all_capabilities()?;
         sys::reset_for_exec().at(Stage::Exec, || "cannot reset signals".into())?;
         set_no_new_privs(true).at(Stage::Capabilities, || {
             "cannot forbid new privileges".into()
         })?;
-        if let Some(rules) = &plan.landlock {
+        if let Some(rules) = &walls.landlock {
             rules
                 .restrict_self()
                 .at(Stage::Landlock, || "cannot apply the ruleset".into())?;
         }
-        plan.filters.apply()
+        walls.filters.apply()
     };
     match ready() {
         Ok(()) => execute(plan),
@@ -202,12 +253,13 @@ fn user_layer(start: &Start, ids: IdMap) -> Option<Layer> {
     }
 }
 
-fn candidates(start: &Start) -> Result<Vec<CString>, Fault> {
+/// Where the program may be, as paths in the command's root.
+fn candidates(start: &Start) -> Result<Vec<String>, Fault> {
     let Some(name) = start.args.first().filter(|name| !name.is_empty()) else {
         return Err(Fault::new(Stage::Exec, "there is no command"));
     };
     if name.contains('/') {
-        return Ok(vec![c_string(name)?]);
+        return Ok(vec![name.clone()]);
     }
     let path = start
         .env
@@ -215,13 +267,17 @@ fn candidates(start: &Start) -> Result<Vec<CString>, Fault> {
         .rev()
         .find(|(key, _)| key == "PATH")
         .map_or(DEFAULT_PATH, |(_, value)| value);
-    path.split(':')
+    Ok(path
+        .split(':')
         .map(|directory| if directory.is_empty() { "." } else { directory })
-        .map(|directory| c_string(&format!("{directory}/{name}")))
-        .collect()
+        .map(|directory| format!("{directory}/{name}"))
+        .collect())
 }
 
-fn c_string(text: &str) -> Result<CString, Fault> {
-    CString::new(text)
-        .map_err(|_| Fault::new(Stage::Exec, "an argument or variable contains a zero byte"))
+fn c_strings(texts: &[String]) -> Result<Vec<CString>, Fault> {
+    let zero = |_| Fault::new(Stage::Exec, "an argument or variable contains a zero byte");
+    texts
+        .iter()
+        .map(|text| CString::new(text.as_str()).map_err(zero))
+        .collect()
 }

@@ -16,8 +16,8 @@ use rustix::process::{Pid, Signal, set_parent_process_death_signal, setsid};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::fault::{At, Fault};
-use crate::pid1;
 use crate::sys::{self, Fork};
+use crate::{pid1, uplink};
 
 /// How many directories a base may have. Linux passes at most 253 descriptors in one message.
 pub(crate) const MAX_LAYERS: usize = 128;
@@ -72,6 +72,7 @@ fn launch_chamber(host: &mut UnixStream) -> Result<(), Fault> {
             host.write_all(&born.to_frame())
                 .at(Stage::Protocol, || "cannot reach the host".into())?;
             write_id_maps(pid, seal.ids)?;
+            uplink::hand_over(seal.uplink, pid)?;
             let layers = match seal.ids {
                 IdMap::Shifted { .. } => shifted_layers(pid, &seal.layers)?,
                 IdMap::Identity { .. } | IdMap::Single { .. } => Vec::new(),
@@ -105,7 +106,7 @@ fn join_groups(seal: &Seal) -> Result<Option<OwnedFd>, Fault> {
 }
 
 /// The host's process may keep to other cores than the chamber's, and children inherit that.
-fn stay_on(cores: &[u32]) -> Result<(), Fault> {
+pub(crate) fn stay_on(cores: &[u32]) -> Result<(), Fault> {
     if cores.is_empty() {
         return Ok(());
     }
@@ -123,7 +124,7 @@ fn stay_on(cores: &[u32]) -> Result<(), Fault> {
     sched_setaffinity(None, &set).at(Stage::Groups, || format!("cannot stay on cores {cores:?}"))
 }
 
-fn receive_seal(host: &mut UnixStream) -> Result<Seal, Fault> {
+pub(crate) fn receive_seal(host: &mut UnixStream) -> Result<Seal, Fault> {
     let frame = read_frame(host).at(Stage::Protocol, || "cannot read the seal message".into())?;
     match ToGuest::from_frame(&frame) {
         Ok(ToGuest::Seal(seal)) if seal.layers.len() <= MAX_LAYERS => Ok(seal),

@@ -1,8 +1,19 @@
 //! Starting a program of the host that must not outlive the thread that asked for it.
+//!
+//! ```text
+//! asker ──▶ leash ══becomes══▶ program                        a program that stays who it is
+//! asker ──▶ leash ──clone──▶ keeper ──fork──▶ program         one that changes its user: Linux forgets a leash then
+//! ```
+//!
+//! The keeper is the first process of a process namespace, so its end is the end of everything below it.
 
-use std::ffi::OsString;
+mod keeper;
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
 use std::io::{self, Write as _};
 use std::os::fd::{IntoRawFd, RawFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -18,8 +29,12 @@ const CANNOT_EXECUTE: u8 = 126;
 /// The first descriptor after the standard streams.
 const FIRST_OPENED: u8 = 3;
 
-/// Becomes a program. The arguments are the process id of who asks, files to open for reading (they become descriptors
-/// 3, 4, …), `--`, the program, and its own arguments. Returns only on failure.
+/// Becomes a program. The arguments are the process id of who asks, what to do before, `--`, the program, and its own
+/// arguments. What to do before is any of:
+///
+/// - `group=PATH` joins a control group by the file that takes its members;
+/// - `file=PATH` opens a file for reading, as descriptor 3, 4, and so on;
+/// - `keep` puts the program into the hands of a keeper.
 pub(crate) fn exec(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(master) = arguments
         .next()
@@ -40,20 +55,62 @@ pub(crate) fn exec(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     if sys::close_all_from(FIRST_OPENED.into()).is_err() {
         return ExitCode::FAILURE;
     }
-    let files = arguments.by_ref().take_while(|argument| argument != "--");
-    for (expected, file) in (RawFd::from(FIRST_OPENED)..).zip(files) {
-        let opened = openat(CWD, file, OFlags::RDONLY, Mode::empty());
-        // Left open on purpose: it is the program's.
-        if opened.map(IntoRawFd::into_raw_fd) != Ok(expected) {
-            return ExitCode::FAILURE;
-        }
-    }
+    let before = arguments.by_ref().take_while(|argument| argument != "--");
+    let keeps = match prepare(before) {
+        Ok(keeps) => keeps,
+        Err(error) => return complain(&format!("cannot prepare a program: {error}")),
+    };
     let Some(program) = arguments.next() else {
         return ExitCode::from(2);
     };
-    // Only an error comes back.
-    let error = Command::new(&program).args(arguments).exec();
-    let complaint = format!("cannot run {}: {error}", Path::new(&program).display());
+    let mut command = Command::new(&program);
+    command.args(arguments);
+    let error = if keeps {
+        match keeper::keep(&mut command) {
+            Ok(code) => return code,
+            Err(error) => error,
+        }
+    } else {
+        // Only an error comes back.
+        command.exec()
+    };
+    complain(&format!(
+        "cannot run {}: {error}",
+        Path::new(&program).display()
+    ))
+}
+
+/// Does what is to be done before. Answers whether there shall be a keeper.
+fn prepare(before: impl Iterator<Item = OsString>) -> io::Result<bool> {
+    let mut keeps = false;
+    let mut expected = RawFd::from(FIRST_OPENED);
+    for argument in before {
+        let (what, path) = split(&argument);
+        match what {
+            b"group" => fs::write(path, "0")?,
+            b"file" => {
+                // Left open on purpose: it is the program's.
+                let opened = openat(CWD, path, OFlags::RDONLY, Mode::empty())?.into_raw_fd();
+                if opened != expected {
+                    return Err(io::Error::other("a descriptor is not where it should be"));
+                }
+                expected += 1;
+            }
+            b"keep" => keeps = true,
+            _ => return Err(io::Error::from(io::ErrorKind::InvalidInput)),
+        }
+    }
+    Ok(keeps)
+}
+
+fn split(argument: &OsStr) -> (&[u8], &Path) {
+    let bytes = argument.as_bytes();
+    let at = bytes.iter().position(|byte| *byte == b'=');
+    let (what, path) = at.map_or((bytes, &[][..]), |at| (&bytes[..at], &bytes[at + 1..]));
+    (what, Path::new(OsStr::from_bytes(path)))
+}
+
+fn complain(complaint: &str) -> ExitCode {
     // The exit code says enough if nobody reads.
     let _ = io::stderr().write_all(complaint.as_bytes());
     ExitCode::from(CANNOT_EXECUTE)

@@ -8,6 +8,7 @@
 //! The launcher still stands in the host's namespaces: it writes id maps and prepares layers. PID 1 is born in the new
 //! ones, builds the root file system, starts the command and stays until everything in the chamber is gone.
 
+mod bare;
 mod collect;
 mod command;
 mod fault;
@@ -27,6 +28,7 @@ mod privileges;
 mod stopwatch;
 mod supervise;
 mod sys;
+mod uplink;
 
 use std::process::ExitCode;
 
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
     }
     match std::env::args().nth(1).as_deref() {
         None => launch::launch(),
+        Some("bare") => bare::run(),
         #[cfg(target_arch = "x86_64")]
         Some("kvm") => kvm::probe(),
         Some("leash") => leash::exec(std::env::args_os().skip(2)),

@@ -17,7 +17,8 @@ use rustix::process::{
 
 use crate::fault::{At, Fault};
 use crate::launch::MAX_LAYERS;
-use crate::{collect, command, hostname, mounts, oom, privileges, supervise, sys};
+use crate::supervise::Herd;
+use crate::{collect, command, hostname, mounts, oom, privileges, supervise, sys, uplink};
 
 /// Runs one command and ends the process, and with it everything in the chamber.
 pub(crate) fn run(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> ! {
@@ -63,7 +64,7 @@ fn live(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> Result<(),
     )?;
     privileges::keep_what_supervision_needs()?;
 
-    let end = supervise::supervise(host, &children, running.process)?;
+    let end = supervise::supervise(host, &children, running.process, Herd::Namespace)?;
     tell(
         host,
         &ToHost::Exited {
@@ -74,7 +75,7 @@ fn live(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> Result<(),
             },
         },
     )?;
-    collect::send_files(host, &start.files)?;
+    collect::send_files(host, "/", &start.files)?;
     tell(host, &ToHost::Finished)
 }
 
@@ -116,6 +117,7 @@ fn seal_chamber(seal: &Seal, shifted: Vec<OwnedFd>) -> Result<Vec<Layer>, Fault>
     sys::bring_loopback_up().at(Stage::Network, || {
         "cannot bring the loopback device up".into()
     })?;
+    uplink::connect(seal.uplink)?;
     Ok(vec![
         Layer::applied("namespaces", "user, mount, pid, network, ipc, uts, cgroup"),
         ids_layer(seal),
@@ -165,7 +167,7 @@ fn ids_layer(seal: &Seal) -> Layer {
     }
 }
 
-fn receive_start(host: &mut UnixStream) -> Result<Start, Fault> {
+pub(crate) fn receive_start(host: &mut UnixStream) -> Result<Start, Fault> {
     let frame = read_frame(host).at(Stage::Protocol, || "cannot read the start message".into())?;
     match ToGuest::from_frame(&frame) {
         Ok(ToGuest::Start(start)) => Ok(start),

@@ -2,6 +2,8 @@
 //!
 //! There is no timer and no poll interval here: PID 1 sleeps until the kernel has news.
 
+mod herd;
+
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -17,6 +19,8 @@ use crate::fault::{At, Fault};
 use crate::pid1::tell;
 use crate::stopwatch::Stopwatch;
 use crate::sys;
+
+pub(crate) use herd::Herd;
 
 /// The running command.
 #[derive(Debug)]
@@ -113,13 +117,14 @@ pub(crate) fn supervise(
     host: &mut UnixStream,
     children: &OwnedFd,
     mut process: Process,
+    herd: Herd,
 ) -> Result<End, Fault> {
     let mut buffer = vec![0; MAX_CHUNK_BYTES];
     let mut orders = FrameBuffer::default();
     let status = loop {
         let ready = wait_for_news(host, children, &process.pumps)?;
         if ready.host {
-            obey(host, &mut orders, &mut buffer)?;
+            obey(host, &mut orders, &mut buffer, herd)?;
         }
         for (pump, readable) in process.pumps.iter_mut().zip(ready.pumps) {
             if readable {
@@ -136,7 +141,7 @@ pub(crate) fn supervise(
         }
     };
     let elapsed_nanos = process.since.elapsed_nanos();
-    end_everyone();
+    herd.end();
     for pump in &mut process.pumps {
         pump.drain(host, &mut buffer)?;
     }
@@ -188,12 +193,20 @@ fn wait_for_news(host: &UnixStream, children: &OwnedFd, pumps: &[Pump]) -> Resul
 }
 
 /// Does what the host says. A host that is gone wants us gone too.
-fn obey(host: &mut UnixStream, orders: &mut FrameBuffer, buffer: &mut [u8]) -> Result<(), Fault> {
+fn obey(
+    host: &mut UnixStream,
+    orders: &mut FrameBuffer,
+    buffer: &mut [u8],
+    herd: Herd,
+) -> Result<(), Fault> {
     let count = host
         .read(buffer)
         .at(Stage::Protocol, || "cannot hear from the host".into())?;
     if count == 0 {
         // The end of PID 1 is the end of every process in the chamber.
+        if herd == Herd::Descendants {
+            herd.end();
+        }
         sys::exit_now(1);
     }
     orders.extend(&buffer[..count]);
@@ -205,8 +218,8 @@ fn obey(host: &mut UnixStream, orders: &mut FrameBuffer, buffer: &mut [u8]) -> R
             return Ok(());
         };
         match ToGuest::from_frame(&frame) {
-            Ok(ToGuest::Kill(Kill::Ask)) => sys::kill_everyone(Signal::TERM),
-            Ok(ToGuest::Kill(Kill::Force)) => sys::kill_everyone(Signal::KILL),
+            Ok(ToGuest::Kill(Kill::Ask)) => herd.signal(Signal::TERM),
+            Ok(ToGuest::Kill(Kill::Force)) => herd.signal(Signal::KILL),
             Ok(ToGuest::Seal(_) | ToGuest::Start(_) | ToGuest::Machine(_)) => {
                 return Err(Fault::new(
                     Stage::Protocol,
@@ -227,13 +240,6 @@ fn reap(command: Pid) -> Option<Status> {
         }
     }
     ended
-}
-
-/// Ends what the command left behind.
-fn end_everyone() {
-    sys::kill_everyone(Signal::KILL);
-    // The only error is that no child is left, which is what we wait for.
-    while wait(WaitOptions::empty()).is_ok() {}
 }
 
 /// A root that cannot be looked at is not called full.

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 pub(crate) use image::{Build, Image, Named, Pull, Push, Repository, Tag};
 pub(crate) use registry::{Gc, Quota, Registry};
-pub(crate) use runner::{Noise, Runner, RunnerRun, RunnerUnit};
+pub(crate) use runner::{Chambers, Noise, Runner, RunnerRun, RunnerUnit};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -167,6 +167,8 @@ pub(crate) struct Up {
     /// Directory for the runner's cache and spool [env: KILN_RUNNER_DATA] [default: DATA/runner]
     #[arg(long, value_name = "DIR")]
     pub(crate) runner_data: Option<String>,
+    #[command(flatten)]
+    pub(crate) chambers: Chambers,
 }
 
 /// Which store to look into: a running server's over HTTP, or a data directory that no server has open.
@@ -314,6 +316,9 @@ pub(crate) struct Programs {
     /// The Firecracker program [default: firecracker in PATH]
     #[arg(long, value_name = "PATH")]
     pub(crate) firecracker: Option<PathBuf>,
+    /// Firecracker's jailer, of the same release [default: none]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) jailer: Option<PathBuf>,
     /// The QEMU program [default: the one for this machine in PATH]
     #[arg(long, value_name = "PATH")]
     pub(crate) qemu: Option<PathBuf>,

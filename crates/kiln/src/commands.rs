@@ -116,6 +116,7 @@ fn given(command: &Command) -> Flags {
         Command::Up(up) => {
             let mut flags = server(&up.server);
             flags.push(("runner-data", up.runner_data.clone()));
+            flags.extend(up.chambers.settings());
             flags
         }
         Command::Runner(Runner::Up(up)) => vec![
@@ -126,20 +127,18 @@ fn given(command: &Command) -> Flags {
             ("auto-update", up.auto_update.clone()),
             ("tuning", up.tuning.tuning.clone()),
             ("knobs", up.tuning.knobs.clone()),
-            ("backend", up.chambers.backend.clone()),
-            ("kernel", up.chambers.kernel.clone()),
-            ("firecracker", up.chambers.firecracker.clone()),
-            ("qemu", up.chambers.qemu.clone()),
-        ],
+        ]
+        .into_iter()
+        .chain(up.chambers.settings())
+        .collect(),
         Command::Runner(Runner::Run(run)) => vec![
             ("runner-data", run.runner_data.clone()),
             ("tuning", run.tuning.tuning.clone()),
             ("knobs", run.tuning.knobs.clone()),
-            ("backend", run.chambers.backend.clone()),
-            ("kernel", run.chambers.kernel.clone()),
-            ("firecracker", run.chambers.firecracker.clone()),
-            ("qemu", run.chambers.qemu.clone()),
-        ],
+        ]
+        .into_iter()
+        .chain(run.chambers.settings())
+        .collect(),
         Command::Job(job) => access(job.access()),
         Command::Kernel(Kernel::Stats(flags) | Kernel::DeadLetters(DeadLetters::List(flags)))
         | Command::Admin(Admin::Key(flags)) => target(flags),

@@ -166,7 +166,13 @@ pub(crate) const KNOWN: &[Known] = &[
         "backend",
         "KILN_BACKEND",
         Some("namespace"),
-        "where a runner's jobs run: namespace, qemu, firecracker, or auto for the strongest that works",
+        "where a runner's jobs run: namespace, qemu, firecracker, process, or auto for the strongest that works",
+    ),
+    known(
+        "danger-allow-no-sandbox",
+        "KILN_DANGER_ALLOW_NO_SANDBOX",
+        Some("off"),
+        "whether jobs may run as plain processes of their host, with all that the runner may do: on or off",
     ),
     known(
         "kernel",
@@ -179,6 +185,12 @@ pub(crate) const KNOWN: &[Known] = &[
         "KILN_FIRECRACKER",
         None,
         "the Firecracker program; default: firecracker in PATH",
+    ),
+    known(
+        "jailer",
+        "KILN_JAILER",
+        None,
+        "Firecracker's jailer, of the same release; without one Firecracker is not jailed",
     ),
     known(
         "qemu",

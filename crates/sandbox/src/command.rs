@@ -93,7 +93,7 @@ pub enum Resource {
 
 impl Resource {
     /// The number Linux gives it.
-    const fn number(self) -> u32 {
+    pub(crate) const fn number(self) -> u32 {
         match self {
             Self::CpuSeconds => 0,
             Self::FileBytes => 1,

@@ -25,23 +25,47 @@ pub(crate) fn command(mode: &str) -> Result<Command, Error> {
     Ok(command)
 }
 
-/// A command that becomes a program of the host and dies with the calling thread. The program finds the files open for
-/// reading as descriptors 3, 4, and so on, and no others but its standard streams.
-pub(crate) fn on_a_leash(program: &Path, files: &[String]) -> Result<Command, Error> {
-    let mut leashed = command("leash")?;
-    leashed
-        .arg(std::process::id().to_string())
-        .args(files)
-        .arg("--")
-        .arg(program)
-        .current_dir("/");
-    Ok(leashed)
+/// How a program of the host is held.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Leash {
+    /// Open for reading when the program starts, as descriptors 3, 4, and so on. It has no others but its standard
+    /// streams.
+    pub(crate) files: Vec<String>,
+    /// The files by which it joins its control groups.
+    pub(crate) groups: Vec<String>,
+    /// Whether it gives up its user on the way, and with it what Linux remembers of a leash.
+    pub(crate) changes_user: bool,
+}
+
+impl Leash {
+    /// A command that becomes the program and dies with the calling thread.
+    pub(crate) fn command(&self, program: &Path) -> Result<Command, Error> {
+        let mut leashed = command("leash")?;
+        leashed.arg(std::process::id().to_string());
+        leashed.args(self.groups.iter().map(|group| format!("group={group}")));
+        leashed.args(self.files.iter().map(|file| format!("file={file}")));
+        leashed.args(self.changes_user.then_some("keep"));
+        leashed.arg("--").arg(program).current_dir("/");
+        Ok(leashed)
+    }
+}
+
+/// What the guest program puts around a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Walls {
+    Chamber,
+    None,
 }
 
 /// Starts the guest program with one end of a socket pair as its standard input.
-pub(crate) fn spawn(socket: OwnedFd) -> Result<Child, Error> {
+pub(crate) fn spawn(socket: OwnedFd, walls: Walls) -> Result<Child, Error> {
     let program = program()?;
+    let mode = match walls {
+        Walls::Chamber => None,
+        Walls::None => Some("bare"),
+    };
     Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()))
+        .args(mode)
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::from(socket))

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod abandoned;
 mod backend;
 mod cancel;
 mod cgroup;
@@ -14,8 +15,11 @@ mod kvm;
 mod link;
 mod microvm;
 mod namespace;
+mod network;
 mod output;
 mod probe;
+mod process;
+mod programs;
 mod qemu;
 pub mod quiet;
 mod spec;
@@ -28,14 +32,15 @@ pub use cgroup::sweep;
 pub use command::{Command, FileLimit, Limits, Resource};
 pub use error::Error;
 pub use exit::{CollectedFile, Exit, Outcome, Sealed, StreamEnd, Usage};
-pub use firecracker::{Firecracker, FirecrackerConfig};
+pub use firecracker::FirecrackerConfig;
 pub use kiln_guest_init::protocol::{FileOutcome, Layer, Stage, Stream};
 pub use kiln_model::v0::{CpuSample, Frequency, Pressure};
 pub use kvm::probe_kvm;
-pub use microvm::{BootEnd, BootReport, GuestKernel, KernelError};
+pub use microvm::{BootEnd, BootReport, GuestKernel, KernelError, Machines};
 pub use namespace::Namespaces;
 pub use output::{OutputSink, Transcript};
 pub use probe::{Check, Host, Probe};
-pub use qemu::{Accelerator, Qemu, QemuConfig};
+pub use process::Processes;
+pub use qemu::{Accelerator, QemuConfig};
 pub use spec::{BaseKind, ChamberSpec, Missing, Rootfs};
 pub use survey::{Finding, Programs, Survey};

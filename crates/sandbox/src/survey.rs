@@ -1,19 +1,22 @@
 //! What each back end needs and has on this host, and which one `auto` takes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kiln_model::Clock;
 
 use crate::firecracker::FirecrackerConfig;
 use crate::microvm::GuestKernel;
+use crate::programs::locate;
 use crate::qemu::program_for_this_host;
-use crate::{Check, Host, probe_kvm};
+use crate::{Check, Host, network, probe_kvm};
 
 /// Programs and files that were named; what was not is looked for in the usual places.
 #[derive(Clone, Debug, Default)]
 pub struct Programs {
     pub firecracker: Option<PathBuf>,
+    /// Through which Firecracker is started; without it, it is not jailed.
+    pub jailer: Option<PathBuf>,
     pub qemu: Option<PathBuf>,
     pub kernel: Option<PathBuf>,
 }
@@ -30,6 +33,8 @@ pub struct Finding {
 pub struct Survey {
     pub kvm: Check,
     pub kernel: Check,
+    /// For specs with a network.
+    pub network: Check,
     pub backends: Vec<Finding>,
     /// What `auto` takes.
     pub auto: Option<&'static str>,
@@ -68,6 +73,7 @@ impl Survey {
         Self {
             kvm,
             kernel,
+            network: network::check(),
             backends,
             auto,
         }
@@ -116,11 +122,8 @@ fn look_for_kernel(programs: &Programs) -> (Check, Option<GuestKernel>) {
 }
 
 fn firecracker(programs: &Programs, kvm: &Check, kernel: Option<&GuestKernel>) -> Check {
-    let Some(program) = programs
-        .firecracker
-        .clone()
-        .or_else(|| in_path("firecracker"))
-    else {
+    let named = programs.firecracker.as_deref();
+    let Ok(program) = locate(named.unwrap_or_else(|| Path::new("firecracker"))) else {
         return no(
             "no program firecracker".to_owned(),
             "install Firecracker 1.15.1 or later, or name it with --firecracker",
@@ -131,6 +134,7 @@ fn firecracker(programs: &Programs, kvm: &Check, kernel: Option<&GuestKernel>) -
     };
     let config = FirecrackerConfig {
         program,
+        jailer: programs.jailer.clone(),
         kernel: kernel.clone(),
         work_dir: std::env::temp_dir(),
     };
@@ -145,13 +149,15 @@ fn firecracker(programs: &Programs, kvm: &Check, kernel: Option<&GuestKernel>) -
             format!("version {version}, but the kernel is compressed"),
             "name an uncompressed ELF kernel with --kernel",
         ),
-        Ok(version) => yes(format!("version {version}")),
+        Ok(version) if programs.jailer.is_some() => yes(format!("version {version}, jailed")),
+        Ok(version) => yes(format!("version {version}, without its jailer (--jailer)")),
     }
 }
 
 fn qemu(programs: &Programs, kernel: &Check) -> Check {
     let usual = program_for_this_host();
-    let Some(program) = programs.qemu.clone().or_else(|| in_path(usual)) else {
+    let named = programs.qemu.as_deref();
+    let Ok(program) = locate(named.unwrap_or_else(|| Path::new(usual))) else {
         return no(
             format!("no program {usual}"),
             "apt-get install qemu-system-x86 (or qemu-system-arm)",
@@ -162,13 +168,6 @@ fn qemu(programs: &Programs, kernel: &Check) -> Check {
     } else {
         no("no guest kernel".to_owned(), "name one with --kernel")
     }
-}
-
-fn in_path(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|directory| directory.join(name))
-        .find(|file| file.is_file())
 }
 
 fn yes(detail: String) -> Check {

@@ -11,6 +11,10 @@ mod engines;
 #[cfg(test)]
 mod kernel;
 #[cfg(test)]
+mod killed;
+#[cfg(test)]
+mod leftovers;
+#[cfg(test)]
 mod paired;
 #[cfg(test)]
 mod registry;

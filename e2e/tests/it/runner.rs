@@ -1,12 +1,13 @@
 //! A runner without a server, and one whose jobs run in machines.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use kiln_e2e::{Process, Town, kiln, shell_image, shell_layout};
 use kiln_model::Status;
 use rustix::process::Signal;
 use serde_json::Value;
+
+use crate::leftovers::groups_of;
 
 /// An image that runs a script, and the arguments that run it.
 fn run_arguments(town: &Town, tag: &str, script: &str) -> Vec<String> {
@@ -102,44 +103,35 @@ fn a_back_end_that_does_not_exist_is_refused() {
 }
 
 #[test]
+fn no_sandbox_is_refused_unless_someone_says_that_it_may_be() {
+    let town = Town::new();
+    let arguments = run_arguments(&town, "bare", "echo bare");
+    let refused = run(&arguments, &["--backend", "process"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(
+        refused.stderr.contains("--danger-allow-no-sandbox"),
+        "{refused:?}"
+    );
+    let allowed = [
+        "--backend",
+        "process",
+        "--danger-allow-no-sandbox",
+        "--json",
+    ];
+    let exited = run(&arguments, &allowed);
+    assert_eq!(exited.code, Some(0), "{exited:?}");
+    assert!(exited.stderr.contains("WITHOUT A SANDBOX"), "{exited:?}");
+    let told: Value = serde_json::from_str(&exited.stdout).unwrap();
+    assert_eq!(told["results"][0]["stdout"], "bare\n");
+    assert_eq!(told["conditions"]["isolation"], "process");
+}
+
+#[test]
 fn a_command_that_fails_is_an_exit_code_of_its_own() {
     let town = Town::new();
     let exited = run(&run_arguments(&town, "fails", "exit 3"), &[]);
     assert_eq!(exited.code, Some(10), "{exited:?}");
     assert!(exited.stderr.contains("code 3"), "{exited:?}");
-}
-
-#[test]
-fn a_killed_runner_leaves_nothing_after_the_next_start() {
-    let town = Town::new();
-    kill_while_it_runs(&town, &[]);
-    let journals: Vec<_> = walk(&town.path().join("runner"))
-        .into_iter()
-        .filter(|path| path.ends_with("tuning.journal"))
-        .collect();
-    assert_eq!(journals, Vec::<PathBuf>::new());
-}
-
-#[test]
-fn a_killed_runner_leaves_no_machine() {
-    kill_while_it_runs(&Town::new(), &["--backend", "qemu"]);
-}
-
-/// Kills a runner whose command never ends. A group with a process in it cannot be removed, so that none being left
-/// after the next start means that nothing runs any more.
-fn kill_while_it_runs(town: &Town, more: &[&str]) {
-    let forever = run_arguments(town, "forever", "sleep 1000");
-    let mut words: Vec<&str> = forever.iter().map(String::as_str).collect();
-    words.extend(more);
-    let runner = Process::start(&words, &town.log());
-    let id = runner.id();
-    while groups_of(id).is_empty() {
-        std::thread::yield_now();
-    }
-    runner.kill();
-    let quick = run_arguments(town, "quick", "true");
-    assert_eq!(run(&quick, &[]).code, Some(0));
-    assert_eq!(groups_of(id), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -181,28 +173,4 @@ fn the_noise_of_this_host_is_measured_and_scored() {
         receipt["before"]["score"].as_u64() <= Some(100),
         "{exited:?}"
     );
-}
-
-/// The control groups that a process has made and not removed.
-fn groups_of(pid: u32) -> Vec<PathBuf> {
-    let prefix = format!("kiln-run-{pid}-");
-    walk(Path::new("/sys/fs/cgroup"))
-        .into_iter()
-        .filter(|path| {
-            let name = path.file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| name.starts_with(&prefix))
-        })
-        .collect()
-}
-
-/// All directories and the files in them that are there now.
-fn walk(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            found.extend(walk(&entry.path()));
-        }
-        found.push(entry.path());
-    }
-    found
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use kiln_guest_init::protocol::{Stage, machine};
 use rustix::event::{Timespec, poll};
@@ -24,16 +24,16 @@ const PAUSE: Timespec = Timespec {
 };
 
 #[derive(Debug)]
-pub(super) struct Channel(File);
+pub(super) struct Channel {
+    stream: File,
+    /// Where the host can come back; a serial port is always connected.
+    listener: Option<OwnedFd>,
+}
 
 impl Channel {
     pub(super) fn open() -> Result<Self, Fault> {
         if !has_serial_device() {
-            return sys::accept_on_vsock(machine::VSOCK_PORT)
-                .map(|socket| Self(socket.into()))
-                .at(Stage::Boot, || {
-                    "the machine has neither a virtio-serial port nor vsock".into()
-                });
+            return Self::open_vsock();
         }
         for _ in 0..ATTEMPTS {
             if let Some(name) = port() {
@@ -41,7 +41,10 @@ impl Channel {
                     .read(true)
                     .write(true)
                     .open(format!("/dev/{name}"))
-                    .map(Self)
+                    .map(|stream| Self {
+                        stream,
+                        listener: None,
+                    })
                     .at(Stage::Boot, || format!("cannot open {name}"));
             }
             // Interrupted or not, the next attempt follows.
@@ -52,27 +55,52 @@ impl Channel {
             "the virtio-serial port to the host is missing",
         ))
     }
+
+    fn open_vsock() -> Result<Self, Fault> {
+        let listener = sys::listen_on_vsock(machine::VSOCK_PORT).at(Stage::Boot, || {
+            "the machine has neither a virtio-serial port nor vsock".into()
+        })?;
+        Ok(Self {
+            stream: accept(&listener)?,
+            listener: Some(listener),
+        })
+    }
+
+    /// Waits for the host to come back after it has hung up. `false` means that it cannot.
+    pub(super) fn wait_again(&mut self) -> Result<bool, Fault> {
+        let Some(listener) = &self.listener else {
+            return Ok(false);
+        };
+        self.stream = accept(listener)?;
+        Ok(true)
+    }
+}
+
+fn accept(listener: &OwnedFd) -> Result<File, Fault> {
+    sys::accept(listener)
+        .map(File::from)
+        .at(Stage::Boot, || "cannot take the host's connection".into())
 }
 
 impl Read for Channel {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer)
+        self.stream.read(buffer)
     }
 }
 
 impl Write for Channel {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        self.stream.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.stream.flush()
     }
 }
 
 impl AsFd for Channel {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.stream.as_fd()
     }
 }
 

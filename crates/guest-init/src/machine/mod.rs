@@ -1,7 +1,7 @@
 //! PID 1 of a microVM.
 //!
 //! ```text
-//! kernel ──▶ PID 1 ──Up──▶ host          booted; a template is taken here
+//! kernel ──▶ PID 1 ──Up──▶ host          booted; a template is taken here. A host that hangs up now may come back
 //!            PID 1 ◀─Machine── host      clock, random numbers, bounds; disks are looked at only now
 //!            PID 1 ──exec──▶ launcher    builds the same chamber as on a host, over the machine's disks
 //!            PID 1 carries bytes between host and launcher until one of them ends, and ends the machine
@@ -18,12 +18,12 @@ mod relay;
 mod wake;
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
-use kiln_guest_init::protocol::{Machine, Stage, ToGuest, ToHost, read_frame};
+use kiln_guest_init::protocol::{Frame, Machine, Stage, ToGuest, ToHost, read_frame};
 use rustix::system::{RebootCommand, reboot};
 
 use crate::fault::{At, Fault};
@@ -58,16 +58,9 @@ fn live() -> Result<(), Fault> {
 fn serve(channel: &mut Channel) -> Result<(), Fault> {
     modules::load_for_disks()?;
     boot::move_root()?;
-    let up = ToHost::Up {
-        kernel: rustix::system::uname()
-            .release()
-            .to_string_lossy()
-            .into_owned(),
+    let Some(machine) = wait_for_orders(channel)? else {
+        return Ok(());
     };
-    channel
-        .write_all(&up.to_frame())
-        .at(Stage::Protocol, || "cannot reach the host".into())?;
-    let machine = receive(channel)?;
     wake::wake(&machine)?;
     disks::mount_all()?;
     let (ours, theirs) =
@@ -78,10 +71,41 @@ fn serve(channel: &mut Channel) -> Result<(), Fault> {
     relay::relay(channel, &ours)
 }
 
-fn receive(channel: &mut Channel) -> Result<Machine, Fault> {
-    let frame =
-        read_frame(channel).at(Stage::Protocol, || "cannot read the first message".into())?;
-    match ToGuest::from_frame(&frame) {
+/// Says that the machine is up, to each host that comes, until one of them has orders. `None` means that no other will
+/// come.
+fn wait_for_orders(channel: &mut Channel) -> Result<Option<Machine>, Fault> {
+    let up = ToHost::Up {
+        kernel: rustix::system::uname()
+            .release()
+            .to_string_lossy()
+            .into_owned(),
+    };
+    loop {
+        let asked = channel
+            .write_all(&up.to_frame())
+            .and_then(|()| read_frame(channel));
+        match asked {
+            Ok(frame) => return orders(&frame).map(Some),
+            Err(error) if is_hang_up(&error) => {}
+            Err(error) => {
+                return Err(error).at(Stage::Protocol, || "cannot read the first message".into());
+            }
+        }
+        if !channel.wait_again()? {
+            return Ok(None);
+        }
+    }
+}
+
+fn is_hang_up(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+    )
+}
+
+fn orders(frame: &Frame) -> Result<Machine, Fault> {
+    match ToGuest::from_frame(frame) {
         Ok(ToGuest::Machine(machine)) => Ok(machine),
         Ok(ToGuest::Seal(_) | ToGuest::Start(_) | ToGuest::Kill(_)) => Err(Fault::new(
             Stage::Protocol,

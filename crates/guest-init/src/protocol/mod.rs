@@ -24,6 +24,7 @@ pub mod machine;
 mod stage;
 mod to_guest;
 mod to_host;
+pub mod uplink;
 
 pub use codec::Malformed;
 pub use frame::{Frame, FrameBuffer, HEADER_BYTES, MAX_BODY_BYTES, VERSION, read_frame};
@@ -31,6 +32,7 @@ pub use machine::{Machine, Scratch};
 pub use stage::Stage;
 pub use to_guest::{FileRequest, IdMap, Kill, ResourceLimit, Seal, Start, ToGuest};
 pub use to_host::{FileOutcome, Layer, MAX_CHUNK_BYTES, Status, Stream, ToHost, Usage};
+pub use uplink::Uplink;
 
 #[cfg(test)]
 mod tests;

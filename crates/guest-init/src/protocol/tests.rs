@@ -36,6 +36,7 @@ fn seal(ids: IdMap) -> Seal {
         disk_inodes: 2,
         shared_memory_bytes: 3,
         resolver: "nameserver 192.0.2.1\n".into(),
+        uplink: Uplink::None,
         cores: vec![1, 2],
         groups: vec!["/sys/fs/cgroup/pids/x/tasks".into()],
         unified_group: "/sys/fs/cgroup/x".into(),
@@ -66,6 +67,11 @@ fn every_message_to_the_guest_survives_the_wire() {
         ToGuest::Seal(Seal {
             scratch: Scratch::Disk {
                 mounted_at: machine::SCRATCH.into(),
+            },
+            uplink: Uplink::Device {
+                address: [192, 0, 2, 2].into(),
+                prefix: 30,
+                gateway: [192, 0, 2, 1].into(),
             },
             ..seal(IdMap::Identity { count: 1 })
         }),

@@ -3,6 +3,7 @@
 use super::codec::{Input, Malformed, Wire, wire_struct, wire_tags};
 use super::frame::{Frame, write_frame};
 use super::machine::{Machine, Scratch};
+use super::uplink::Uplink;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToGuest {
@@ -28,6 +29,8 @@ pub struct Seal {
     pub shared_memory_bytes: u64,
     /// What `/etc/resolv.conf` is to say; empty means that there is no network but a loopback device.
     pub resolver: String,
+    /// The device behind that network, where it is the guest's to connect.
+    pub uplink: Uplink,
     /// The cores to stay on; any if empty.
     pub cores: Vec<u32>,
     /// The v1 control groups to join, as the paths of their `tasks` files.
@@ -45,6 +48,7 @@ wire_struct!(Seal {
     disk_inodes,
     shared_memory_bytes,
     resolver,
+    uplink,
     cores,
     groups,
     unified_group

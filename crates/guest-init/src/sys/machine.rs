@@ -15,6 +15,9 @@ const RESEED: libc::c_ulong = 0x5207;
 /// The most the kernel takes at once is far more than it needs.
 const ENTROPY_BYTES: usize = 64;
 
+/// A connection that was made before a snapshot may still wait when the next one comes after it.
+const BACKLOG: libc::c_int = 4;
+
 /// `struct rand_pool_info` with room for our bytes.
 #[repr(C)]
 struct PoolInfo {
@@ -40,8 +43,8 @@ pub(crate) fn reseed(random: &File, entropy: &[u8]) -> io::Result<()> {
     check(unsafe { libc::ioctl(random.as_raw_fd(), RESEED) }.into()).map(drop)
 }
 
-/// Waits on a vsock port for the host, and takes one connection.
-pub(crate) fn accept_on_vsock(port: u32) -> io::Result<OwnedFd> {
+/// A vsock port on which the host can connect.
+pub(crate) fn listen_on_vsock(port: u32) -> io::Result<OwnedFd> {
     // SAFETY: three integers.
     let listener =
         owned(unsafe { libc::socket(libc::AF_VSOCK, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) })?;
@@ -54,7 +57,12 @@ pub(crate) fn accept_on_vsock(port: u32) -> io::Result<OwnedFd> {
     // SAFETY: the address is live and as long as stated.
     check(unsafe { libc::bind(listener.as_raw_fd(), (&raw const address).cast(), length) }.into())?;
     // SAFETY: two integers.
-    check(unsafe { libc::listen(listener.as_raw_fd(), 1) }.into())?;
+    check(unsafe { libc::listen(listener.as_raw_fd(), BACKLOG) }.into())?;
+    Ok(listener)
+}
+
+/// Waits for a connection and takes it.
+pub(crate) fn accept(listener: &OwnedFd) -> io::Result<OwnedFd> {
     // SAFETY: we do not ask for the peer's address.
     owned(unsafe {
         libc::accept4(

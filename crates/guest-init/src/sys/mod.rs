@@ -9,24 +9,24 @@ mod exec;
 #[cfg(target_arch = "x86_64")]
 mod kvm;
 mod landlock;
-mod loopback;
 mod machine;
 mod mount;
 mod process;
 mod signal;
+mod uplink;
 
 pub(crate) use exec::{Program, exit_now, use_as_standard_streams};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use kvm::{Exit, VirtualMachine};
 pub(crate) use landlock::Ruleset;
-pub(crate) use loopback::bring_loopback_up;
-pub(crate) use machine::{accept_on_vsock, reseed};
+pub(crate) use machine::{accept, listen_on_vsock, reseed};
 pub(crate) use mount::{map_mount_ids, set_read_only};
 pub(crate) use process::{
-    Fork, children_usage, clone_into_new_namespaces, close_all_from, fork, kill_everyone,
-    leave_group_namespace,
+    Fork, children_usage, clone_into_new_namespaces, clone_into_new_process_namespace,
+    close_all_from, fork, kill_everyone, leave_group_namespace,
 };
 pub(crate) use signal::{block_child_signal, reset_for_exec};
+pub(crate) use uplink::{bring_loopback_up, connect_device};
 
 use std::io;
 

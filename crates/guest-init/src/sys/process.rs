@@ -44,6 +44,18 @@ pub(crate) fn clone_into_new_namespaces(group: Option<BorrowedFd<'_>>) -> io::Re
     Ok(fork_side(pid))
 }
 
+/// Forks this single-threaded process into a process namespace of its own.
+pub(crate) fn clone_into_new_process_namespace() -> io::Result<Fork> {
+    // SAFETY: `clone_args` is plain integers, for which zero is a valid value.
+    let mut args: libc::clone_args = unsafe { mem::zeroed() };
+    args.flags = libc::CLONE_NEWPID.unsigned_abs().into();
+    args.exit_signal = libc::SIGCHLD.unsigned_abs().into();
+    // SAFETY: as above.
+    let pid =
+        check(unsafe { libc::syscall(libc::SYS_clone3, &raw const args, size_of_val(&args)) })?;
+    Ok(fork_side(pid))
+}
+
 /// Gives this process a control group namespace of its own, whose root is the group it is in.
 pub(crate) fn leave_group_namespace() -> io::Result<()> {
     // SAFETY: unshare takes flags and touches no memory of ours.

@@ -64,9 +64,9 @@ pub(crate) struct Tuning {
 
 #[derive(Debug, Args)]
 pub(crate) struct Chambers {
-    /// Where jobs run: namespace, qemu, firecracker or auto [env: KILN_BACKEND] [default: namespace]
+    /// Where jobs run: namespace, qemu, firecracker, process or auto [env: KILN_BACKEND] [default: namespace]
     ///
-    /// Machines (qemu, firecracker) have no network yet and cannot be kept to a tuned host's cores; `kiln doctor` says
+    /// Machines (qemu, firecracker) cannot be kept to a tuned host's cores; `kiln doctor` says
     /// what works here and what auto takes.
     #[arg(long, value_name = "BACKEND")]
     pub(crate) backend: Option<String>,
@@ -79,9 +79,35 @@ pub(crate) struct Chambers {
     #[arg(long, value_name = "PATH")]
     pub(crate) firecracker: Option<String>,
 
+    /// Firecracker's jailer, of the same release; needs root [env: KILN_JAILER] [default: none]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) jailer: Option<String>,
+
     /// The QEMU program [env: KILN_QEMU] [default: the one for this machine in PATH]
     #[arg(long, value_name = "PATH")]
     pub(crate) qemu: Option<String>,
+
+    /// Allow the back end process, which is no sandbox: a job can do to this host what the runner can
+    /// [env: KILN_DANGER_ALLOW_NO_SANDBOX=on]
+    #[arg(long)]
+    pub(crate) danger_allow_no_sandbox: bool,
+}
+
+impl Chambers {
+    /// What was given, as settings.
+    pub(crate) fn settings(&self) -> Vec<(&'static str, Option<String>)> {
+        vec![
+            ("backend", self.backend.clone()),
+            ("kernel", self.kernel.clone()),
+            ("firecracker", self.firecracker.clone()),
+            ("jailer", self.jailer.clone()),
+            ("qemu", self.qemu.clone()),
+            (
+                "danger-allow-no-sandbox",
+                self.danger_allow_no_sandbox.then(|| "on".to_owned()),
+            ),
+        ]
+    }
 }
 
 #[derive(Debug, Args)]

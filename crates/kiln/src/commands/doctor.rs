@@ -32,6 +32,7 @@ fn show(context: &Context<'_>, doctor: &Doctor) -> Result<Exit, Failure> {
                     .iter()
                     .map(|finding| (finding.name, &finding.check)),
             )
+            .chain([("network", &survey.network)])
             .map(|(name, check)| Line::new(name, check))
             .collect(),
     };
@@ -60,6 +61,7 @@ fn show(context: &Context<'_>, doctor: &Doctor) -> Result<Exit, Failure> {
 fn programs(given: &crate::cli::Programs) -> Programs {
     Programs {
         firecracker: given.firecracker.clone(),
+        jailer: given.jailer.clone(),
         qemu: given.qemu.clone(),
         kernel: given.kernel.clone(),
     }

@@ -46,7 +46,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
         let mut stop = StopSignals::install()?;
         loop {
-            let chambers = backend::chosen(settings, &config.data_dir)?;
+            let chambers = backend::chosen(context, &config.data_dir)?;
             let mut agent = agent(&config, quiet.clone(), chambers)?;
             if updates {
                 agent = agent.with_updates();

@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
             runner: NAME.to_owned(),
             key,
             data_dir: plan.data.join("runner"),
-        }, QuietHost::untouched(), runner::backend::chosen(&context.settings, &plan.data.join("runner"))?)?;
+        }, QuietHost::untouched(), runner::backend::chosen(context, &plan.data.join("runner"))?)?;
         let shutdown = Shutdown::default();
         let agent = tokio::spawn(agent.run(shutdown.clone()));
         let ended = until_told(&server, &mut stop).await;

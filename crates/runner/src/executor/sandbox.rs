@@ -338,7 +338,7 @@ impl Shared {
 fn check(spec: &Spec, iterations: Option<u32>, backend: &str) -> Result<(), StageError> {
     let refuse = |reason: String| Err(StageError::refused(reason));
     if let Some(sandbox) = &spec.sandbox
-        && sandbox != backend
+        && !offers(backend, sandbox)
     {
         return refuse(format!(
             "spec {} asks for the sandbox {sandbox:?}, and this runner offers {backend:?}; link it to another spec",
@@ -362,6 +362,11 @@ fn check(spec: &Spec, iterations: Option<u32>, backend: &str) -> Result<(), Stag
         ));
     }
     Ok(())
+}
+
+/// On the wire `firecracker` means a machine, whoever makes it.
+fn offers(backend: &str, sandbox: &str) -> bool {
+    sandbox == backend || (sandbox, backend) == ("firecracker", "qemu")
 }
 
 fn overrides(job: &ClaimedJob) -> Overrides {

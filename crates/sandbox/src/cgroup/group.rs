@@ -96,17 +96,15 @@ impl Group {
         }
     }
 
-    /// Moves a process that is not ours to instruct into the group; its later children are born there.
-    pub(crate) fn add(&self, pid: u32) -> Result<(), Error> {
-        for path in self.paths() {
-            fs::write(path.join("cgroup.procs"), pid.to_string()).map_err(|error| {
-                Error::host(
-                    format!("cannot move the machine into {}", path.display()),
-                    error,
-                )
-            })?;
-        }
-        Ok(())
+    /// How a process with one thread gets into the group: by writing `0` to these files.
+    pub(crate) fn entrances(&self) -> Vec<String> {
+        let mut entrances = self.legacy_entrances();
+        let unified = self.parts.iter().find(|part| part.version == Version::V2);
+        entrances.extend(unified.map(|part| {
+            let members = part.path.join("cgroup.procs");
+            members.to_string_lossy().into_owned()
+        }));
+        entrances
     }
 
     /// How a process gets into the v1 trees' groups: by writing to these files.

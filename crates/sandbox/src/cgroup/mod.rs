@@ -7,7 +7,7 @@ mod controller;
 mod files;
 mod group;
 mod hierarchy;
-pub(crate) mod name;
+mod name;
 mod sweep;
 mod usage;
 

@@ -14,11 +14,11 @@ use crate::Error;
 /// Deeper than any host's tree; a bound all the same.
 const MAX_DEPTH: usize = 16;
 
-/// Removes the groups and network filters of runs whose process is gone, and ends whatever still lives in them. Returns
+/// Removes the groups, network filters and devices of runs whose process is gone, and ends whatever still lives in them. Returns
 /// how many it removed.
 /// Everything else of a run dies with its process by itself.
 pub fn sweep() -> Result<usize, Error> {
-    let mut removed = crate::namespace::sweep_networks()?;
+    let mut removed = crate::network::sweep()?;
     for root in Hierarchies::detect()?.roots {
         let mut abandoned = Vec::new();
         find_abandoned(&root, 0, &mut abandoned);

@@ -39,6 +39,10 @@ impl Api {
         self.request("PUT", path, Some(body)).map(drop)
     }
 
+    pub(super) fn patch(&mut self, path: &str, body: &Value) -> Result<(), Error> {
+        self.request("PATCH", path, Some(body)).map(drop)
+    }
+
     fn request(&mut self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Error> {
         let body = body.map(Value::to_string).unwrap_or_default();
         let describe = if body.is_empty() {

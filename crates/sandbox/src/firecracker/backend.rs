@@ -1,173 +1,220 @@
-//! Making Firecracker chambers.
+//! Starting Firecracker's machines.
 
-use std::io::Write as _;
+use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kiln_guest_init::protocol::machine::VSOCK_PORT;
 use kiln_model::Clock;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 
-use super::api::{Api, broken};
-use super::machine::Hardware;
-use super::place::{self, Place};
+use super::config::FirecrackerConfig;
+use super::launch::PAUSE;
+use super::machine::{Hardware, put_disks};
+use super::place::{Place, VSOCK};
+use super::snapshot::{Snapshot, load};
 use super::{version, vsock};
 use crate::link::Link;
 use crate::microvm::{
-    GuestKernel, HiddenFile, Hypervisor, MachineChamber, Monitor, Order, Process, Shape, initramfs,
+    Disks, HiddenFile, Hypervisor, InitialFiles, Monitor, Order, Process, Shape, Started,
 };
-use crate::{Backend, BaseKind, CancelToken, Chamber, ChamberSpec, Error, Layer, Rootfs, guest};
-
-/// Firecracker's socket is there a few milliseconds after its start.
-const API_PATIENCE: Duration = Duration::from_secs(10);
+use crate::network::MachineNetwork;
+use crate::{CancelToken, Error, Layer, abandoned};
 
 /// From the start to the guest's listening.
 const BOOT_PATIENCE: Duration = Duration::from_mins(1);
 
-const PAUSE: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 2_000_000,
-};
+/// A restored guest listens at once.
+const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
 
-#[derive(Clone, Debug)]
-pub struct FirecrackerConfig {
-    pub program: PathBuf,
-    /// An uncompressed ELF kernel.
-    pub kernel: GuestKernel,
-    /// For disks, sockets and logs. What a crash leaves there goes at the next start.
-    pub work_dir: PathBuf,
-}
+/// The disks of a snapshot are never looked at: their driver is told to only after the restore.
+const PLACEHOLDER_BYTES: u64 = 1 << 20;
 
-impl FirecrackerConfig {
-    /// The program's version, or why it cannot be used.
-    pub fn check_version(&self) -> Result<String, Error> {
-        version::check(&self.program)
-    }
-
-    /// Starts the program and waits for its socket.
-    pub(super) fn spawn(
-        &self,
-        clock: &dyn Clock,
-        place: &Place,
-        stdout: Stdio,
-    ) -> Result<(Process, Api), Error> {
-        let mut command = guest::on_a_leash(&self.program, &[])?;
-        command
-            .arg("--id")
-            .arg(place.id())
-            .arg("--api-sock")
-            .arg(place.api())
-            // Its log and the guest's serial line would otherwise mix on its standard output.
-            .arg("--log-path")
-            .arg(place.log())
-            .arg("--metrics-path")
-            .arg(place.metrics())
-            .stdin(Stdio::null())
-            .stdout(stdout);
-        let log = HiddenFile::create(&self.work_dir)?;
-        let mut process = Process::spawn(command, log)?;
-        let deadline = clock.monotonic() + API_PATIENCE;
-        loop {
-            if let Ok(api) = Api::connect(&place.api()) {
-                return Ok((process, api));
-            }
-            if let Some(status) = process.ended() {
-                return Err(process
-                    .explain_end(&format!("it ended before it could be talked to: {status}")));
-            }
-            if clock.monotonic() >= deadline {
-                return Err(broken("it does not open its socket"));
-            }
-            // Interrupted or not, the next attempt follows.
-            let _ = poll(&mut [], Some(&PAUSE));
-        }
-    }
-}
-
-/// Chambers that are Firecracker's machines.
+/// Firecracker as it starts machines.
 #[derive(Debug)]
-pub struct Firecracker {
+pub(crate) struct Firecracker {
+    config: FirecrackerConfig,
     clock: Arc<dyn Clock>,
-    machines: Arc<Machines>,
+    initial: InitialFiles,
+    /// What a shape's machines are restored from, or why they must boot.
+    snapshots: Mutex<BTreeMap<Shape, Result<Arc<Snapshot>, String>>>,
 }
 
 impl Firecracker {
     /// Checks the program's version and removes what a crash left.
-    pub fn new(config: FirecrackerConfig, clock: Arc<dyn Clock>) -> Result<Self, Error> {
-        config.check_version()?;
-        place::sweep(&config.work_dir)
+    pub(crate) fn new(config: FirecrackerConfig, clock: Arc<dyn Clock>) -> Result<Self, Error> {
+        let config = config.located()?;
+        version::check(&config.program, config.jailer.as_deref())?;
+        abandoned::remove_directories(&config.work_dir)
             .map_err(|error| Error::host("cannot remove what is left of machines", error))?;
         Ok(Self {
-            clock: Arc::clone(&clock),
-            machines: Arc::new(Machines {
-                config,
-                clock,
-                initramfs: OnceLock::new(),
-            }),
+            config,
+            clock,
+            initial: InitialFiles::default(),
+            snapshots: Mutex::default(),
         })
     }
-}
 
-impl Backend for Firecracker {
-    fn name(&self) -> &'static str {
-        "firecracker"
+    /// The snapshot of a shape, taken on first use. Others wait meanwhile: they need it too, or its CPU time.
+    fn snapshot(&self, shape: Shape) -> Result<Arc<Snapshot>, String> {
+        let mut snapshots = self.snapshots();
+        let snapshot = snapshots.entry(shape).or_insert_with(|| {
+            let taken = self.take_snapshot(shape);
+            taken.map(Arc::new).map_err(|error| {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "no snapshot can be taken: machines boot"
+                );
+                error.to_string()
+            })
+        });
+        snapshot.clone()
     }
 
-    fn base_kind(&self) -> BaseKind {
-        BaseKind::Disk
+    fn snapshots(
+        &self,
+    ) -> std::sync::MutexGuard<'_, BTreeMap<Shape, Result<Arc<Snapshot>, String>>> {
+        self.snapshots
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn prepare(&self, rootfs: &Rootfs, spec: &ChamberSpec) -> Result<Box<dyn Chamber>, Error> {
-        Ok(Box::new(MachineChamber::prepare(
-            Arc::clone(&self.clock),
-            Arc::clone(&self.machines) as Arc<dyn Hypervisor>,
-            rootfs.resolved_disk()?,
-            spec,
-        )?))
+    fn take_snapshot(&self, shape: Shape) -> Result<Snapshot, Error> {
+        let placeholder = || {
+            let file = HiddenFile::create(&self.config.work_dir)?;
+            file.file()
+                .set_len(PLACEHOLDER_BYTES)
+                .map_err(|error| Error::host("cannot make room for a snapshot", error))?;
+            Ok::<_, Error>(file)
+        };
+        let [base, scratch] = [placeholder()?, placeholder()?];
+        let disks = Disks {
+            base: base.path(),
+            scratch: scratch.path(),
+        };
+        let place = self.config.place()?;
+        let hardware = self.hardware(shape, &disks)?;
+        hardware.put_into(&place)?;
+        let (mut process, mut api) =
+            self.config
+                .launch(&*self.clock, &place, Vec::new(), Stdio::null())?;
+        hardware.start(&mut api)?;
+        let up = self.link(&place, &mut process, &CancelToken::new()?, BOOT_PATIENCE)?;
+        let mut monitor = Monitor::new(process, up.link);
+        monitor
+            .wait_until_up()
+            .map_err(|error| monitor.explain(error))?;
+        let process = monitor.hang_up();
+        let snapshot = Snapshot::take(&mut api, place)?;
+        drop(process);
+        Ok(snapshot)
     }
-}
 
-#[derive(Debug)]
-struct Machines {
-    config: FirecrackerConfig,
-    clock: Arc<dyn Clock>,
-    initramfs: OnceLock<HiddenFile>,
-}
-
-impl Machines {
-    fn initramfs(&self) -> Result<&HiddenFile, Error> {
-        if let Some(file) = self.initramfs.get() {
-            return Ok(file);
-        }
-        let file = HiddenFile::create(&self.config.work_dir)?;
-        let mut writer = file.file();
-        writer
-            .write_all(&initramfs(&self.config.kernel)?)
-            .map_err(|error| Error::host("cannot write the initial file system", error))?;
-        Ok(self.initramfs.get_or_init(|| file))
+    fn hardware<'a>(&'a self, shape: Shape, disks: &'a Disks) -> Result<Hardware<'a>, Error> {
+        let initramfs = self
+            .initial
+            .file(&self.config.kernel, &self.config.work_dir)?;
+        Ok(Hardware {
+            shape,
+            kernel: self.config.kernel.image(),
+            initramfs: Some(initramfs.path()),
+            disks: Some(disks),
+            console: false,
+            tap: None,
+        })
     }
 
-    /// Waits until the guest listens. After a cancel it gives a link on which nothing is ever heard, and its other end:
-    /// whoever talks to the guest next sees the cancel.
+    fn restore(&self, snapshot: &Snapshot, order: &Order<'_>) -> Result<Started, Error> {
+        let place = self.config.place()?;
+        snapshot.put_into(&place)?;
+        put_disks(order.disks, &place)?;
+        let (process, mut api) = self.launch(&place, order)?;
+        load(&mut api)?;
+        self.started(
+            place,
+            process,
+            order,
+            RESTORE_PATIENCE,
+            "from a snapshot".to_owned(),
+        )
+    }
+
+    fn boot(&self, order: &Order<'_>, why: &str) -> Result<Started, Error> {
+        let place = self.config.place()?;
+        let owner = place.inmate().map(|inmate| inmate.id);
+        let network = order
+            .network
+            .map(|network| network.open(owner))
+            .transpose()?;
+        let hardware = Hardware {
+            tap: order.network.map(MachineNetwork::device),
+            ..self.hardware(order.shape, order.disks)?
+        };
+        hardware.put_into(&place)?;
+        let (process, mut api) = self.launch(&place, order)?;
+        hardware.start(&mut api)?;
+        let started = self.started(
+            place,
+            process,
+            order,
+            BOOT_PATIENCE,
+            format!("a boot: {why}"),
+        )?;
+        Ok(Started {
+            monitor: started.monitor.keeping(Box::new(network)),
+            ..started
+        })
+    }
+
+    fn launch(
+        &self,
+        place: &Place,
+        order: &Order<'_>,
+    ) -> Result<(Process, super::api::Api), Error> {
+        self.config
+            .launch(&*self.clock, place, order.group.entrances(), Stdio::null())
+    }
+
+    fn started(
+        &self,
+        place: Place,
+        mut process: Process,
+        order: &Order<'_>,
+        patience: Duration,
+        start: String,
+    ) -> Result<Started, Error> {
+        let Up { link, silent } = self.link(&place, &mut process, order.cancel, patience)?;
+        let layers = vec![jail_layer(&place), Layer::applied("start", start)];
+        let monitor = Monitor::new(process, link).keeping(Box::new((place, silent)));
+        Ok(Started { monitor, layers })
+    }
+
+    /// Waits until the guest listens. After a cancel it gives a link on which nothing is ever heard: whoever talks to the
+    /// guest next sees the cancel.
     fn link(
         &self,
         place: &Place,
         process: &mut Process,
         cancel: &CancelToken,
-    ) -> Result<(Link, Option<UnixStream>), Error> {
-        let deadline = self.clock.monotonic() + BOOT_PATIENCE;
+        patience: Duration,
+    ) -> Result<Up, Error> {
+        let deadline = self.clock.monotonic() + patience;
         loop {
-            let connected = vsock::connect(&place.vsock(), VSOCK_PORT)
+            let connected = vsock::connect(&place.socket(VSOCK), VSOCK_PORT)
                 .map_err(|error| Error::host("cannot connect to the guest", error))?;
             if let Some(socket) = connected {
-                return Ok((Link::new(socket)?, None));
+                return Ok(Up {
+                    link: Link::new(socket)?,
+                    silent: None,
+                });
             }
             if let Some(status) = process.ended() {
-                let what = format!("it ended before its guest was up: {status}");
-                return Err(process.explain_end(&what));
+                let words = place.last_words();
+                let what = format!("it ended before its guest was up: {status} {words}");
+                return Err(process.explain_end(what.trim_end()));
             }
             if self.clock.monotonic() >= deadline {
                 return Err(Error::NotReady);
@@ -175,7 +222,10 @@ impl Machines {
             if cancel.is_canceled() {
                 let (ours, silent) = UnixStream::pair()
                     .map_err(|error| Error::host("cannot make a socket pair", error))?;
-                return Ok((Link::new(ours)?, Some(silent)));
+                return Ok(Up {
+                    link: Link::new(ours)?,
+                    silent: Some(silent),
+                });
             }
             let mut fds = [PollFd::new(cancel, PollFlags::IN)];
             // Interrupted or not, the next attempt follows.
@@ -184,35 +234,61 @@ impl Machines {
     }
 }
 
-impl Hypervisor for Machines {
-    fn warm_up(&self, _: Shape) -> Result<(), Error> {
-        self.initramfs().map(drop)
+/// The way to a guest.
+struct Up {
+    link: Link,
+    /// The other end of a way that leads nowhere.
+    silent: Option<UnixStream>,
+}
+
+fn jail_layer(place: &Place) -> Layer {
+    match place.inmate() {
+        Some(inmate) => Layer::applied(
+            "jailer",
+            format!("a root and a process tree of its own, user {}", inmate.id),
+        ),
+        None => Layer::missing(
+            "jailer",
+            "Firecracker runs with its own seccomp filters only",
+        ),
+    }
+}
+
+impl Hypervisor for Firecracker {
+    fn name(&self) -> &'static str {
+        "firecracker"
     }
 
-    fn start(&self, order: &Order<'_>) -> Result<Monitor, Error> {
-        let place = Place::create(&self.config.work_dir)?;
-        let (mut process, mut api) = self.config.spawn(&*self.clock, &place, Stdio::null())?;
-        order.group.add(process.pid())?;
-        let hardware = Hardware {
-            shape: order.shape,
-            kernel: self.config.kernel.image(),
-            initramfs: Some(&self.initramfs()?.path()),
-            disks: Some(order.disks),
-            console: false,
+    fn warm_up(&self, shape: Shape) -> Result<(), Error> {
+        if !shape.network {
+            // Without a snapshot machines boot, which is slower and as good.
+            let _ = self.snapshot(shape);
+        }
+        Ok(())
+    }
+
+    fn start(&self, order: &Order<'_>) -> Result<Started, Error> {
+        if order.shape.network {
+            // A snapshot's device would have to be told of another tap device than its own.
+            return self.boot(order, "it has a network");
+        }
+        let why = match self.snapshot(order.shape) {
+            Err(why) => why,
+            Ok(snapshot) => match self.restore(&snapshot, order) {
+                Ok(started) => return Ok(started),
+                Err(error) => {
+                    let why = format!("the snapshot cannot be loaded: {error}");
+                    tracing::warn!("{why}");
+                    self.snapshots().insert(order.shape, Err(why.clone()));
+                    why
+                }
+            },
         };
-        hardware.start(&mut api, &place)?;
-        let (link, silent) = self.link(&place, &mut process, order.cancel)?;
-        Ok(Monitor::new(process, link).keeping(Box::new((place, silent))))
+        self.boot(order, &why)
     }
 
     fn layers(&self) -> Vec<Layer> {
-        vec![
-            Layer::applied("machine", "firecracker"),
-            Layer::missing(
-                "jailer",
-                "Firecracker runs with its own seccomp filters only",
-            ),
-        ]
+        vec![Layer::applied("machine", "firecracker")]
     }
 
     fn work_dir(&self) -> &Path {

@@ -6,18 +6,23 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use kiln_model::Clock;
+use rustix::event::poll;
 
-use super::backend::FirecrackerConfig;
+use super::config::FirecrackerConfig;
+use super::launch::PAUSE;
 use super::machine::Hardware;
-use super::place::Place;
 use crate::Error;
 use crate::link::Link;
-use crate::microvm::{BootReport, Monitor, Shape, watch};
+use crate::microvm::{BootReport, Monitor, Process, Shape, watch};
+
+/// How often a monitor that hung up is looked at before it is said to live on.
+const LOOKS: u32 = 100;
 
 /// Enough for any kernel to come up.
 const SHAPE: Shape = Shape {
     cpus: 1,
     memory_bytes: 128 << 20,
+    network: false,
 };
 
 impl FirecrackerConfig {
@@ -29,23 +34,40 @@ impl FirecrackerConfig {
         serial: &mut dyn Write,
     ) -> Result<BootReport, Error> {
         let failed = |error| Error::host("cannot prepare a boot", error);
-        let place = Place::create(&self.work_dir)?;
-        let (line, line_end) = pipe().map_err(failed)?;
-        let started = clock.monotonic();
-        let (process, mut api) = self.spawn(clock, &place, Stdio::from(line_end))?;
-        // It says what it is before it is given anything.
-        api.get("/")?;
+        let config = self.clone().located()?;
+        let place = config.place()?;
         let hardware = Hardware {
             shape: SHAPE,
             kernel: self.kernel.image(),
             initramfs: None,
             disks: None,
             console: true,
+            tap: None,
         };
-        hardware.start(&mut api, &place)?;
+        hardware.put_into(&place)?;
+        let (line, line_end) = pipe().map_err(failed)?;
+        let started = clock.monotonic();
+        let (mut process, mut api) =
+            config.launch(clock, &place, Vec::new(), Stdio::from(line_end))?;
+        // It says what it is before it is given anything.
+        api.get("/")?;
+        if let Err(error) = hardware.start(&mut api)
+            && !ends_soon(&mut process)
+        {
+            return Err(error);
+        }
         // Without an initial file system no guest of ours will say a word: only the line and the end count.
         let (silent, _keep) = UnixStream::pair().map_err(failed)?;
         let monitor = Monitor::new(process, Link::new(silent)?).keeping(Box::new(place));
         watch(clock, started, patience, monitor, line, serial)
     }
+}
+
+/// Whether the monitor is at its end: a guest can be over before its start is confirmed.
+fn ends_soon(process: &mut Process) -> bool {
+    (0..LOOKS).any(|_| {
+        // Interrupted or not, the next look follows.
+        let _ = poll(&mut [], Some(&PAUSE));
+        process.ended().is_some()
+    })
 }

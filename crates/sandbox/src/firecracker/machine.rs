@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::api::{Api, broken};
-use super::place::Place;
+use super::place::{Access, BASE, INITRAMFS, KERNEL, Place, SCRATCH, VSOCK};
 use crate::Error;
 use crate::microvm::{Disks, Shape};
 
@@ -19,32 +19,53 @@ const MAX_CPUS: u32 = 32;
 pub(super) struct Hardware<'a> {
     pub(super) shape: Shape,
     pub(super) kernel: &'a Path,
-    pub(super) initramfs: Option<&'a str>,
+    pub(super) initramfs: Option<String>,
     pub(super) disks: Option<&'a Disks>,
     pub(super) console: bool,
+    /// The host's end of its network device.
+    pub(super) tap: Option<&'a str>,
 }
 
 impl Hardware<'_> {
+    /// Puts the files of the machine where its monitor finds them.
+    pub(super) fn put_into(&self, place: &Place) -> Result<(), Error> {
+        let kernel = self
+            .kernel
+            .canonicalize()
+            .map_err(|error| Error::host("cannot find the guest kernel", error))?;
+        let kernel = kernel
+            .to_str()
+            .ok_or_else(|| broken("the kernel's path is not utf-8"))?;
+        place.put(KERNEL, kernel, Access::Read)?;
+        if let Some(initramfs) = &self.initramfs {
+            place.put(INITRAMFS, initramfs, Access::Read)?;
+        }
+        match self.disks {
+            Some(disks) => put_disks(disks, place),
+            None => Ok(()),
+        }
+    }
+
     /// Gives the machine its parts, in an order in which each may come, and starts it.
-    pub(super) fn start(&self, api: &mut Api, place: &Place) -> Result<(), Error> {
-        for (path, body) in self.requests(place)? {
+    pub(super) fn start(&self, api: &mut Api) -> Result<(), Error> {
+        for (path, body) in self.requests()? {
             api.put(path, &body)?;
         }
         Ok(())
     }
 
-    fn requests(&self, place: &Place) -> Result<Vec<(&'static str, Value)>, Error> {
+    fn requests(&self) -> Result<Vec<(&'static str, Value)>, Error> {
         if self.shape.cpus > MAX_CPUS {
             return Err(Error::Spec {
                 reason: format!("Firecracker has at most {MAX_CPUS} CPUs"),
             });
         }
         let mut boot = json!({
-            "kernel_image_path": text(self.kernel)?,
+            "kernel_image_path": KERNEL,
             "boot_args": self.command_line(),
         });
-        if let Some(initramfs) = self.initramfs {
-            boot["initrd_path"] = json!(initramfs);
+        if self.initramfs.is_some() {
+            boot["initrd_path"] = json!(INITRAMFS);
         }
         let mut requests = vec![
             (
@@ -56,13 +77,19 @@ impl Hardware<'_> {
             ),
             ("/boot-source", boot),
         ];
-        if let Some(disks) = self.disks {
-            requests.push(("/drives/base", drive("base", &disks.base, true)));
-            requests.push(("/drives/scratch", drive("scratch", &disks.scratch, false)));
+        if self.disks.is_some() {
+            requests.push(("/drives/base", drive(BASE, true)));
+            requests.push(("/drives/scratch", drive(SCRATCH, false)));
+        }
+        if let Some(tap) = self.tap {
+            requests.push((
+                "/network-interfaces/net",
+                json!({ "iface_id": "net", "host_dev_name": tap }),
+            ));
         }
         requests.push((
             "/vsock",
-            json!({ "guest_cid": GUEST_CID, "uds_path": text(&place.vsock())? }),
+            json!({ "guest_cid": GUEST_CID, "uds_path": VSOCK }),
         ));
         requests.push(("/entropy", json!({})));
         requests.push(("/actions", json!({ "action_type": "InstanceStart" })));
@@ -79,10 +106,16 @@ impl Hardware<'_> {
     }
 }
 
-fn drive(id: &str, path: &str, read_only: bool) -> Value {
+pub(super) fn put_disks(disks: &Disks, place: &Place) -> Result<(), Error> {
+    place.put(BASE, &disks.base, Access::Read)?;
+    place.put(SCRATCH, &disks.scratch, Access::Write)
+}
+
+/// A disk whose file has the same name as the disk.
+fn drive(id: &str, read_only: bool) -> Value {
     json!({
         "drive_id": id,
-        "path_on_host": path,
+        "path_on_host": id,
         "is_root_device": false,
         "is_read_only": read_only,
         // Nothing of these disks is read after a crash.
@@ -91,6 +124,63 @@ fn drive(id: &str, path: &str, read_only: bool) -> Value {
     })
 }
 
-fn text(path: &Path) -> Result<&str, Error> {
-    path.to_str().ok_or_else(|| broken("a path is not utf-8"))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_gets_its_parts_before_it_starts() {
+        let disks = Disks {
+            base: "/a".into(),
+            scratch: "/b".into(),
+        };
+        let hardware = Hardware {
+            shape: Shape {
+                cpus: 2,
+                memory_bytes: 256 << 20,
+                network: true,
+            },
+            kernel: Path::new("/kernel"),
+            initramfs: Some("/initramfs".into()),
+            disks: Some(&disks),
+            console: false,
+            tap: Some("kiln7"),
+        };
+        let requests = hardware.requests().unwrap();
+        let paths: Vec<&str> = requests.iter().map(|(path, _)| *path).collect();
+        assert_eq!(
+            paths,
+            [
+                "/machine-config",
+                "/boot-source",
+                "/drives/base",
+                "/drives/scratch",
+                "/network-interfaces/net",
+                "/vsock",
+                "/entropy",
+                "/actions",
+            ]
+        );
+        assert_eq!(
+            requests[4].1,
+            json!({ "iface_id": "net", "host_dev_name": "kiln7" })
+        );
+    }
+
+    #[test]
+    fn more_processors_than_firecracker_has_are_refused() {
+        let hardware = Hardware {
+            shape: Shape {
+                cpus: MAX_CPUS + 1,
+                memory_bytes: 256 << 20,
+                network: false,
+            },
+            kernel: Path::new("/kernel"),
+            initramfs: None,
+            disks: None,
+            console: false,
+            tap: None,
+        };
+        assert!(matches!(hardware.requests(), Err(Error::Spec { .. })));
+    }
 }

@@ -9,8 +9,21 @@ use crate::Error;
 /// The first release without known ways out of its jail or its snapshots.
 const AT_LEAST: [u32; 3] = [1, 15, 1];
 
-/// Asks the program, and refuses one that is too old.
-pub(super) fn check(program: &Path) -> Result<String, Error> {
+/// Asks the program, and its jailer, and refuses what is too old or does not belong together.
+pub(super) fn check(program: &Path, jailer: Option<&Path>) -> Result<String, Error> {
+    let version = ask(program)?;
+    if let Some(jailer) = jailer {
+        let other = ask(jailer)?;
+        if other != version {
+            return Err(broken(&format!(
+                "its version is {version}, and its jailer's is {other}"
+            )));
+        }
+    }
+    Ok(version)
+}
+
+fn ask(program: &Path) -> Result<String, Error> {
     let output = Command::new(program)
         .arg("--version")
         .output()

@@ -1,14 +1,15 @@
 //! A chamber that is a machine: started for each run with a fresh scratch disk, and ended after it.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use kiln_guest_init::protocol::machine::{BASE, SCRATCH};
-use kiln_guest_init::protocol::{IdMap, Machine, Scratch, Seal, ToGuest, Usage as GuestUsage};
+use kiln_guest_init::protocol::{
+    IdMap, Machine, Scratch, Seal, ToGuest, Uplink, Usage as GuestUsage,
+};
 use kiln_model::Clock;
 
-use super::monitor::Monitor;
+use super::hypervisor::{Disks, Hypervisor, Order, Shape, Started};
 use super::scratch;
 use crate::cgroup::{Group, GroupUsage, Hierarchies};
 use crate::command::start_message;
@@ -16,82 +17,13 @@ use crate::conversation::Conversation;
 use crate::link::Guest as _;
 use crate::namespace::run::{Run, Talk, outcome, talk, usage};
 use crate::namespace::watch::Watch;
-use crate::{
-    CancelToken, Chamber, ChamberSpec, Command, Error, Exit, Layer, Limits, OutputSink, Sealed,
-};
-
-/// What the guest's kernel and PID 1 need beyond the chamber's own memory.
-const GUEST_RESERVE_BYTES: u64 = 96 << 20;
-
-/// What the monitor needs beyond the guest's memory.
-const MONITOR_BYTES: u64 = 256 << 20;
-
-/// Threads of a monitor beyond one for each CPU of the guest.
-const MONITOR_THREADS: u32 = 64;
-
-/// Machines are sized in whole pieces of this.
-const MEMORY_STEP_BYTES: u64 = 2 << 20;
+use crate::network::{MachineNetwork, NetworkPlan};
+use crate::{CancelToken, Chamber, ChamberSpec, Command, Error, Exit, Limits, OutputSink, Sealed};
 
 /// All ids but the one that means none.
 const ALL_IDS: u32 = u32::MAX - 1;
 
 const ENTROPY_BYTES: usize = 64;
-
-/// What starts machines.
-pub(crate) trait Hypervisor: Send + Sync + fmt::Debug {
-    /// Makes what can be made ahead of the first machine of a shape.
-    fn warm_up(&self, shape: Shape) -> Result<(), Error>;
-
-    /// Starts a machine. Its guest may still be booting.
-    fn start(&self, order: &Order<'_>) -> Result<Monitor, Error>;
-
-    /// What kind of machine it is, for the result.
-    fn layers(&self) -> Vec<Layer>;
-
-    /// Where disks of runs are made.
-    fn work_dir(&self) -> &Path;
-}
-
-/// What decides whether two machines can come from one template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Shape {
-    pub(crate) cpus: u32,
-    pub(crate) memory_bytes: u64,
-}
-
-impl Shape {
-    fn of(spec: &ChamberSpec) -> Self {
-        Self {
-            cpus: spec.cpus,
-            memory_bytes: (spec.memory_bytes + GUEST_RESERVE_BYTES)
-                .next_multiple_of(MEMORY_STEP_BYTES),
-        }
-    }
-
-    /// The limits of the monitor's own group.
-    fn monitor_spec(self, spec: &ChamberSpec) -> ChamberSpec {
-        ChamberSpec {
-            memory_bytes: self.memory_bytes + MONITOR_BYTES,
-            processes: self.cpus + MONITOR_THREADS,
-            ..spec.clone()
-        }
-    }
-}
-
-/// The disks of one machine, by paths that its monitor can open.
-#[derive(Clone, Debug)]
-pub(crate) struct Disks {
-    pub(crate) base: String,
-    pub(crate) scratch: String,
-}
-
-/// One machine to be started.
-pub(crate) struct Order<'a> {
-    pub(crate) shape: Shape,
-    pub(crate) disks: &'a Disks,
-    pub(crate) group: &'a Group,
-    pub(crate) cancel: &'a CancelToken,
-}
 
 #[derive(Debug)]
 pub(crate) struct MachineChamber {
@@ -101,6 +33,7 @@ pub(crate) struct MachineChamber {
     spec: ChamberSpec,
     shape: Shape,
     hierarchies: Hierarchies,
+    network: Option<NetworkPlan>,
 }
 
 impl MachineChamber {
@@ -118,6 +51,10 @@ impl MachineChamber {
                 path: path.into(),
                 reason: "the path is not utf-8".to_owned(),
             })?;
+        let network = spec
+            .network
+            .then(|| NetworkPlan::new(spec.blocked.clone()))
+            .transpose()?;
         let shape = Shape::of(spec);
         hypervisor.warm_up(shape)?;
         Ok(Self {
@@ -127,6 +64,7 @@ impl MachineChamber {
             spec: spec.clone(),
             shape,
             hierarchies: Hierarchies::detect()?,
+            network,
         })
     }
 
@@ -142,7 +80,7 @@ impl MachineChamber {
         })
     }
 
-    fn seal(&self) -> Seal {
+    fn seal(&self, network: Option<&MachineNetwork<'_>>) -> Seal {
         Seal {
             hostname: self.spec.hostname.clone(),
             layers: vec![BASE.to_owned()],
@@ -153,8 +91,9 @@ impl MachineChamber {
             disk_bytes: self.spec.disk_bytes,
             disk_inodes: self.spec.disk_inodes(),
             shared_memory_bytes: self.spec.shared_memory_bytes(),
-            // The machine has no network device, its CPUs are its own, and the launcher is put into its group from outside.
-            resolver: String::new(),
+            resolver: network.map_or_else(String::new, MachineNetwork::resolver_file),
+            uplink: network.map_or(Uplink::None, MachineNetwork::uplink),
+            // The machine's CPUs are its own, and the launcher is put into its group from outside.
             cores: Vec::new(),
             groups: Vec::new(),
             unified_group: String::new(),
@@ -165,15 +104,11 @@ impl MachineChamber {
 /// What a machine cannot give is refused rather than left out.
 fn check(spec: &ChamberSpec) -> Result<(), Error> {
     spec.check()?;
-    let lacking = if spec.network {
-        "a machine has no network yet"
-    } else if !spec.cores.is_empty() {
-        "a machine cannot be kept to certain cores yet"
-    } else {
+    if spec.cores.is_empty() {
         return Ok(());
-    };
+    }
     Err(Error::Spec {
-        reason: lacking.to_owned(),
+        reason: "a machine cannot be kept to certain cores yet".to_owned(),
     })
 }
 
@@ -196,20 +131,26 @@ impl Chamber for MachineChamber {
             base: self.base.clone(),
             scratch: scratch.path(),
         };
+        let network = self.network.as_ref();
+        let network = network.map(NetworkPlan::for_machine).transpose()?;
         let mut conversation = Conversation::new(&start, sink);
         let run = Run {
             clock: &*self.clock,
-            seal: ToGuest::Seal(self.seal()),
+            seal: ToGuest::Seal(self.seal(network.as_ref())),
             start: start.clone(),
             network: None,
             limits,
             cancel,
         };
-        let mut monitor = self.hypervisor.start(&Order {
+        let Started {
+            mut monitor,
+            layers: how_it_came,
+        } = self.hypervisor.start(&Order {
             shape: self.shape,
             disks: &disks,
             group: &group,
             cancel,
+            network: network.as_ref(),
         })?;
         let link = monitor.link();
         link.tell(&ToGuest::Machine(self.machine()?))?;
@@ -239,6 +180,7 @@ impl Chamber for MachineChamber {
             outcome => outcome?,
         };
         let mut layers = self.hypervisor.layers();
+        layers.extend(how_it_came);
         layers.extend(monitor_limits);
         layers.append(&mut conversation.layers);
         Ok(Exit {
@@ -264,16 +206,11 @@ mod tests {
 
     #[test]
     fn what_a_machine_cannot_give_is_refused() {
-        let networked = ChamberSpec {
-            network: true,
-            ..ChamberSpec::default()
-        };
         let pinned = ChamberSpec {
             cores: vec![0],
             ..ChamberSpec::default()
         };
         assert!(check(&ChamberSpec::default()).is_ok());
-        assert!(matches!(check(&networked), Err(Error::Spec { .. })));
         assert!(matches!(check(&pinned), Err(Error::Spec { .. })));
     }
 }

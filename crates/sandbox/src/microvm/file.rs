@@ -16,7 +16,9 @@ impl HiddenFile {
     /// On the disk that holds `directory`.
     pub(crate) fn create(directory: &Path) -> Result<Self, Error> {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        open(directory, flags, Mode::RUSR | Mode::WUSR)
+        // Without a name nobody finds it, whatever its mode; a jailed monitor of another user finds a link to it.
+        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
+        open(directory, flags, mode)
             .map(|file| Self(file.into()))
             .map_err(|errno| {
                 Error::host(

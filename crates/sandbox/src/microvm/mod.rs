@@ -1,18 +1,22 @@
 //! What all back ends that are machines share: the kernel, its initial file system, the disks, and one run.
 
+mod backend;
 mod boot;
 mod chamber;
 mod file;
+mod hypervisor;
+mod initial;
 mod initramfs;
 mod kernel;
 mod modules;
 mod monitor;
 mod scratch;
 
+pub use backend::Machines;
 pub(crate) use boot::watch;
 pub use boot::{BootEnd, BootReport};
-pub(crate) use chamber::{Disks, Hypervisor, MachineChamber, Order, Shape};
 pub(crate) use file::HiddenFile;
-pub(crate) use initramfs::initramfs;
+pub(crate) use hypervisor::{Disks, Hypervisor, Order, Shape, Started};
+pub(crate) use initial::InitialFiles;
 pub use kernel::{GuestKernel, KernelError};
 pub(crate) use monitor::{Monitor, Process};

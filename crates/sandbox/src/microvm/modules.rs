@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// What the guest uses: its bus, the way to the host, the chamber's root, and last its disks.
-const NEEDED: [&str; 5] = [
+/// What the guest uses: its bus, the way to the host, the network, the chamber's root, and last its disks.
+const NEEDED: [&str; 6] = [
     "virtio_mmio",
     "virtio_console",
     "vmw_vsock_virtio_transport",
+    "virtio_net",
     "overlay",
     "virtio_blk",
 ];

@@ -38,10 +38,6 @@ impl Process {
         Ok(Self { child, log })
     }
 
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
-    }
-
     /// How it ended, if it has.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
@@ -80,7 +76,7 @@ pub(crate) struct Monitor {
     process: Process,
     link: Link,
     /// Goes after the process.
-    _kept: Option<Box<dyn Kept>>,
+    kept: Vec<Box<dyn Kept>>,
 }
 
 /// Something that must be there as long as a machine runs.
@@ -93,20 +89,14 @@ impl Monitor {
         Self {
             process,
             link,
-            _kept: None,
+            kept: Vec::new(),
         }
     }
 
     /// The same machine, with something that lasts as long as it.
-    pub(crate) fn keeping(self, kept: Box<dyn Kept>) -> Self {
-        Self {
-            _kept: Some(kept),
-            ..self
-        }
-    }
-
-    pub(crate) fn pid(&self) -> u32 {
-        self.process.pid()
+    pub(crate) fn keeping(mut self, kept: Box<dyn Kept>) -> Self {
+        self.kept.push(kept);
+        self
     }
 
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
@@ -128,6 +118,11 @@ impl Monitor {
     /// What it said about itself so far.
     pub(crate) fn complaint(&self) -> String {
         self.process.complaint()
+    }
+
+    /// Hangs up on the guest, and leaves it running.
+    pub(crate) fn hang_up(self) -> Process {
+        self.process
     }
 
     /// Waits for a booted guest's first word.

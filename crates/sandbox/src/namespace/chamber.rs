@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use kiln_guest_init::protocol::{Scratch, Seal, ToGuest};
+use kiln_guest_init::protocol::{Scratch, Seal, ToGuest, Uplink};
 use kiln_model::Clock;
 
 use super::ids::IdPlan;
-use super::network::NetworkPlan;
 use super::run::{Run, run};
 use crate::cgroup::{Group, Hierarchies};
 use crate::command::start_message;
+use crate::guest::Walls;
+use crate::network::NetworkPlan;
 use crate::{CancelToken, Chamber, ChamberSpec, Command, Error, Exit, Limits, OutputSink};
 
 #[derive(Debug)]
@@ -55,7 +56,8 @@ impl NamespaceChamber {
             resolver: self
                 .network
                 .as_ref()
-                .map_or_else(String::new, |network| network.resolver.file()),
+                .map_or_else(String::new, NetworkPlan::resolver_file),
+            uplink: Uplink::None,
             cores: self.spec.cores.clone(),
             groups: group.legacy_entrances(),
             unified_group: group.unified(),
@@ -83,7 +85,7 @@ impl Chamber for NamespaceChamber {
                 limits,
                 cancel,
             };
-            match run(&attempt, group, sink) {
+            match run(&attempt, Walls::Chamber, group, sink) {
                 Err(error) => match self.ids.after(&error) {
                     Some(weaker) => self.ids = weaker,
                     None => return Err(error),

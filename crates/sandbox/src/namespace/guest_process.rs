@@ -10,6 +10,7 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
 };
 
+use crate::guest::Walls;
 use crate::link::{Guest, Link};
 use crate::{Error, guest};
 
@@ -22,11 +23,11 @@ pub(super) struct GuestProcess {
 
 impl GuestProcess {
     /// Starts the launcher, which waits for its first message.
-    pub(super) fn spawn() -> Result<Self, Error> {
+    pub(super) fn spawn(walls: Walls) -> Result<Self, Error> {
         let (socket, guests) =
             UnixStream::pair().map_err(|error| Error::host("cannot make a socket pair", error))?;
         let link = Link::new(socket)?;
-        let launcher = guest::spawn(guests.into())?;
+        let launcher = guest::spawn(guests.into(), walls)?;
         Ok(Self {
             link,
             launcher,

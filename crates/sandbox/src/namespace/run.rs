@@ -8,12 +8,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
 use super::guest_process::GuestProcess;
-use super::network::NetworkPlan;
 use super::watch::{Surroundings, Watch};
 use crate::cgroup::{Group, GroupUsage, fresh_name};
 use crate::conversation::{Conversation, Heard};
 use crate::deadline::{Action, Cause, Deadlines};
+use crate::guest::Walls;
 use crate::link::{Guest, Link};
+use crate::network::NetworkPlan;
 use crate::{CancelToken, Error, Exit, Limits, Outcome, OutputSink, Sealed, Usage};
 
 /// What one run is made of.
@@ -26,9 +27,14 @@ pub(crate) struct Run<'a> {
     pub(crate) cancel: &'a CancelToken,
 }
 
-pub(super) fn run(run: &Run<'_>, group: Group, sink: &mut dyn OutputSink) -> Result<Exit, Error> {
+pub(crate) fn run(
+    run: &Run<'_>,
+    walls: Walls,
+    group: Group,
+    sink: &mut dyn OutputSink,
+) -> Result<Exit, Error> {
     let mut conversation = Conversation::new(&run.start, sink);
-    let mut guest = GuestProcess::spawn()?;
+    let mut guest = GuestProcess::spawn(walls)?;
     guest.link().tell(&run.seal)?;
     // Without a network to wait for, the guest goes on to the command by itself.
     if run.network.is_none() {

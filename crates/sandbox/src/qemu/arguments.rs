@@ -19,6 +19,8 @@ pub(super) struct Hardware<'a> {
     pub(super) initramfs: &'a str,
     pub(super) disks: &'a Disks,
     pub(super) memory: Memory<'a>,
+    /// What is behind the network device of a shape that has one.
+    pub(super) tap: Option<&'a str>,
 }
 
 /// Where the guest's memory lies.
@@ -71,6 +73,10 @@ impl Hardware<'_> {
             "-device",
             format!("virtserialport,chardev=guest,name={PORT_NAME}"),
         );
+        if self.shape.network {
+            add("-netdev", network(self.tap));
+            add("-device", format!("{},netdev=net", device("virtio-net")));
+        }
         for (name, path, options) in [
             ("base", &self.disks.base, "readonly=on"),
             ("scratch", &self.disks.scratch, "cache=unsafe"),
@@ -97,6 +103,17 @@ impl Memory<'_> {
             }
             Self::Own => format!("memory-backend-ram,id=ram,size={bytes}B"),
         }
+    }
+}
+
+/// A template's device is connected to nothing. It finds out then what the other end can do, so that no tap device may
+/// do more.
+fn network(tap: Option<&str>) -> String {
+    match tap {
+        Some(device) => {
+            format!("tap,id=net,ifname={device},script=no,downscript=no,vnet_hdr=off")
+        }
+        None => "hubport,id=net,hubid=0".to_owned(),
     }
 }
 
@@ -207,11 +224,13 @@ mod tests {
             shape: Shape {
                 cpus: 1,
                 memory_bytes: 1 << 28,
+                network: false,
             },
             kernel: Path::new("/kernel"),
             initramfs: "/initramfs",
             disks: &disks,
             memory: Memory::Own,
+            tap: None,
         };
         let arguments = hardware.arguments(Console::None);
         assert!(

@@ -1,22 +1,21 @@
-//! Making QEMU chambers.
+//! Starting QEMU's machines.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-
-use kiln_model::Clock;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::arguments::{Console, Hardware, Memory, program_for_this_host};
 use super::qmp::Qmp;
 use super::template::{CONTROL, Recipe, Template, restore, socket_pair};
+use crate::guest::Leash;
 use crate::link::Link;
 use crate::microvm::{
-    GuestKernel, HiddenFile, Hypervisor, MachineChamber, Monitor, Order, Process, Shape, initramfs,
+    GuestKernel, HiddenFile, Hypervisor, InitialFiles, Monitor, Order, Process, Shape, Started,
 };
-use crate::{Backend, BaseKind, Chamber, ChamberSpec, Error, Layer, Rootfs, guest};
+use crate::network::MachineNetwork;
+use crate::{Error, Layer};
 
 /// What runs the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,63 +63,28 @@ impl QemuConfig {
     }
 }
 
-/// Chambers that are QEMU's machines.
+/// QEMU as it starts machines.
 #[derive(Debug)]
-pub struct Qemu {
-    clock: Arc<dyn Clock>,
-    machines: Arc<Machines>,
-}
-
-impl Qemu {
-    pub fn new(config: QemuConfig, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            clock,
-            machines: Arc::new(Machines {
-                config,
-                initramfs: OnceLock::new(),
-                templates: Mutex::default(),
-            }),
-        }
-    }
-}
-
-impl Backend for Qemu {
-    fn name(&self) -> &'static str {
-        "qemu"
-    }
-
-    fn base_kind(&self) -> BaseKind {
-        BaseKind::Disk
-    }
-
-    fn prepare(&self, rootfs: &Rootfs, spec: &ChamberSpec) -> Result<Box<dyn Chamber>, Error> {
-        Ok(Box::new(MachineChamber::prepare(
-            Arc::clone(&self.clock),
-            Arc::clone(&self.machines) as Arc<dyn Hypervisor>,
-            rootfs.resolved_disk()?,
-            spec,
-        )?))
-    }
-}
-
-#[derive(Debug)]
-struct Machines {
+pub(crate) struct Qemu {
     config: QemuConfig,
-    initramfs: OnceLock<HiddenFile>,
+    initial: InitialFiles,
     templates: Mutex<BTreeMap<Shape, Arc<Template>>>,
 }
 
-impl Machines {
-    fn initramfs(&self) -> Result<&HiddenFile, Error> {
-        if let Some(file) = self.initramfs.get() {
-            return Ok(file);
+impl Qemu {
+    pub(crate) fn new(config: QemuConfig) -> Self {
+        Self {
+            config,
+            initial: InitialFiles::default(),
+            templates: Mutex::default(),
         }
-        let file = HiddenFile::create(&self.config.work_dir)?;
-        let mut writer = file.file();
-        writer
-            .write_all(&initramfs(&self.config.kernel)?)
-            .map_err(|error| Error::host("cannot write the initial file system", error))?;
-        Ok(self.initramfs.get_or_init(|| file))
+    }
+
+    fn initramfs(&self) -> Result<String, Error> {
+        let file = self
+            .initial
+            .file(&self.config.kernel, &self.config.work_dir)?;
+        Ok(file.path())
     }
 
     /// The template of a shape, made on first use. Others wait meanwhile: they need it too, or its CPU time.
@@ -136,7 +100,7 @@ impl Machines {
             program: &self.config.program,
             accelerator: self.config.accelerator,
             kernel: self.config.kernel.image(),
-            initramfs: &self.initramfs()?.path(),
+            initramfs: &self.initramfs()?,
             work_dir: &self.config.work_dir,
         };
         let template = Arc::new(Template::make(&recipe, shape)?);
@@ -145,24 +109,38 @@ impl Machines {
     }
 }
 
-impl Hypervisor for Machines {
+impl Hypervisor for Qemu {
+    fn name(&self) -> &'static str {
+        "qemu"
+    }
+
     fn warm_up(&self, shape: Shape) -> Result<(), Error> {
         self.template(shape).map(drop)
     }
 
-    fn start(&self, order: &Order<'_>) -> Result<Monitor, Error> {
+    fn start(&self, order: &Order<'_>) -> Result<Started, Error> {
         let template = self.template(order.shape)?;
+        let network = order
+            .network
+            .map(|network| network.open(None))
+            .transpose()?;
         let hardware = Hardware {
             accelerator: self.config.accelerator,
             shape: order.shape,
             kernel: self.config.kernel.image(),
-            initramfs: &self.initramfs()?.path(),
+            initramfs: &self.initramfs()?,
             disks: order.disks,
             memory: Memory::CopyOf(&template.memory.path()),
+            tap: order.network.map(MachineNetwork::device),
         };
         let (ours, guests) = socket_pair()?;
         let (control, monitors) = socket_pair()?;
-        let mut command = guest::on_a_leash(&self.config.program, &[template.state.path()])?;
+        let leash = Leash {
+            files: vec![template.state.path()],
+            groups: order.group.entrances(),
+            changes_user: false,
+        };
+        let mut command = leash.command(&self.config.program)?;
         command
             .args(hardware.arguments(Console::None))
             .args(CONTROL)
@@ -175,11 +153,14 @@ impl Hypervisor for Machines {
             .stdin(Stdio::from(OwnedFd::from(guests)))
             .stdout(Stdio::from(OwnedFd::from(monitors)));
         let log = HiddenFile::create(&self.config.work_dir)?;
-        let monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?);
-        order.group.add(monitor.pid())?;
+        let monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?)
+            .keeping(Box::new(network));
         let restored = Qmp::greet(control).and_then(|mut qmp| restore(&mut qmp, STATE_DESCRIPTOR));
         match restored {
-            Ok(()) => Ok(monitor),
+            Ok(()) => Ok(Started {
+                monitor,
+                layers: vec![Layer::applied("start", "from a template")],
+            }),
             Err(_) if monitor.has_complained() => Err(monitor.explain(Error::Lost)),
             Err(error) => Err(error),
         }

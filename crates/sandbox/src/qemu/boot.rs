@@ -10,14 +10,16 @@ use kiln_model::Clock;
 use super::arguments::{Console, Hardware, Memory};
 use super::backend::QemuConfig;
 use super::template::socket_pair;
+use crate::Error;
+use crate::guest::Leash;
 use crate::link::Link;
-use crate::microvm::{BootReport, Disks, HiddenFile, Monitor, Process, Shape, initramfs, watch};
-use crate::{Error, guest};
+use crate::microvm::{BootReport, Disks, HiddenFile, InitialFiles, Monitor, Process, Shape, watch};
 
 /// Enough for any kernel to come up.
 const SHAPE: Shape = Shape {
     cpus: 1,
     memory_bytes: 256 << 20,
+    network: false,
 };
 const DISK_BYTES: u64 = 1 << 20;
 
@@ -31,11 +33,8 @@ impl QemuConfig {
     ) -> Result<BootReport, Error> {
         let hidden = || HiddenFile::create(&self.work_dir);
         let failed = |error| Error::host("cannot prepare a boot", error);
-        let initial = hidden()?;
-        let mut writer = initial.file();
-        writer
-            .write_all(&initramfs(&self.kernel)?)
-            .map_err(failed)?;
+        let initial = InitialFiles::default();
+        let initramfs = initial.file(&self.kernel, &self.work_dir)?.path();
         let [base, scratch] = [hidden()?, hidden()?];
         base.file().set_len(DISK_BYTES).map_err(failed)?;
         scratch.file().set_len(DISK_BYTES).map_err(failed)?;
@@ -47,13 +46,14 @@ impl QemuConfig {
             accelerator: self.accelerator,
             shape: SHAPE,
             kernel: self.kernel.image(),
-            initramfs: &initial.path(),
+            initramfs: &initramfs,
             disks: &disks,
             memory: Memory::Own,
+            tap: None,
         };
         let (ours, guests) = socket_pair()?;
         let (line, line_end) = pipe().map_err(failed)?;
-        let mut command = guest::on_a_leash(&self.program, &[])?;
+        let mut command = Leash::default().command(&self.program)?;
         command
             .args(hardware.arguments(Console::Serial))
             .args(["-serial", "file:/dev/stdout"])

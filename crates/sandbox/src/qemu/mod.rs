@@ -7,4 +7,5 @@ mod qmp;
 mod template;
 
 pub(crate) use arguments::program_for_this_host;
-pub use backend::{Accelerator, Qemu, QemuConfig};
+pub(crate) use backend::Qemu;
+pub use backend::{Accelerator, QemuConfig};

@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 use super::arguments::{Console, Hardware, Memory};
 use super::backend::Accelerator;
 use super::qmp::{Qmp, broken};
+use crate::Error;
+use crate::guest::Leash;
 use crate::link::Link;
 use crate::microvm::{Disks, HiddenFile, Monitor, Process, Shape};
-use crate::{Error, guest};
 
 /// The template's disks are never looked at: their driver is told to only after the restore.
 const PLACEHOLDER_BYTES: u64 = 1 << 20;
@@ -67,10 +68,12 @@ impl Template {
             initramfs: recipe.initramfs,
             disks: &disks,
             memory: Memory::Template(&memory.path()),
+            // The device is there, and nothing behind it yet.
+            tap: None,
         };
         let (ours, guests) = socket_pair()?;
         let (control, monitors) = socket_pair()?;
-        let mut command = guest::on_a_leash(recipe.program, &[])?;
+        let mut command = Leash::default().command(recipe.program)?;
         command
             .args(hardware.arguments(Console::None))
             .args(CONTROL)

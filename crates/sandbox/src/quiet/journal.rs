@@ -7,7 +7,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::files::HostFiles;
+use super::files::{HostFiles, chosen};
+use super::interrupts::same_mask;
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
@@ -78,10 +79,12 @@ pub(super) fn undo(path: &Path, files: &HostFiles) -> io::Result<usize> {
     Ok(undone)
 }
 
-/// A file that is gone, such as that of a CPU that was taken away, has nothing to be put back.
+/// A file that is gone, such as that of a CPU that was taken away, has nothing to be put back. Neither has one that
+/// refuses its own value: it refused ours before, as interrupts do that belong to one CPU.
 fn put_back(files: &HostFiles, entry: &Entry) -> io::Result<()> {
     match files.write(&entry.file, &entry.value) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(_) if is_as_before(files, entry) => Ok(()),
         Err(error) => Err(io::Error::new(
             error.kind(),
             format!(
@@ -91,6 +94,12 @@ fn put_back(files: &HostFiles, entry: &Entry) -> io::Result<()> {
         )),
         Ok(()) => Ok(()),
     }
+}
+
+fn is_as_before(files: &HostFiles, entry: &Entry) -> bool {
+    files
+        .read(&entry.file)
+        .is_ok_and(|now| chosen(&now) == entry.value || same_mask(&now, &entry.value))
 }
 
 /// The whole lines of this boot. The last one may be torn: then its change was never made.
@@ -127,6 +136,18 @@ mod tests {
             .map(|entry| entry.file)
             .collect();
         assert_eq!(files, ["/a", "/b"]);
+    }
+
+    #[test]
+    fn what_cannot_be_written_and_was_never_changed_needs_no_putting_back() {
+        let host = HostFiles::new("/");
+        let refusing = |value: String| Entry {
+            file: BOOT_ID.to_owned(),
+            value,
+        };
+        let id = host.read(BOOT_ID).unwrap();
+        put_back(&host, &refusing(id)).unwrap();
+        put_back(&host, &refusing("another".to_owned())).unwrap_err();
     }
 
     #[test]

@@ -24,13 +24,22 @@ fn this_host_can_make_chambers_and_says_with_which_layers() {
 
 #[test]
 fn an_ordinary_user_can_make_chambers() {
-    let setpriv = [
+    run_child("ordinary user", &ordinary_user());
+}
+
+#[test]
+fn an_ordinary_user_can_do_without_a_sandbox() {
+    run_child("ordinary user without a sandbox", &ordinary_user());
+}
+
+fn ordinary_user() -> [String; 4] {
+    [
         "setpriv",
         "--reuid=65534",
         "--regid=65534",
         "--clear-groups",
-    ];
-    run_child("ordinary user", &setpriv.map(str::to_owned));
+    ]
+    .map(str::to_owned)
 }
 
 #[test]
@@ -88,6 +97,7 @@ fn run_child(role: &str, wrapper: &[String]) {
 fn plays_the_role_it_is_given() {
     match std::env::var(ROLE).as_deref() {
         Ok("ordinary user") => live_as_an_ordinary_user(),
+        Ok("ordinary user without a sandbox") => crate::process::live_as_an_ordinary_user(),
         Ok("lonely root") => assert_eq!(
             id_layer_of_a_run(),
             (true, "0 inside is the host user; no other ids".to_owned())

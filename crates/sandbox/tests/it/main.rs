@@ -2,6 +2,8 @@
 //! link statically.
 
 #[cfg(test)]
+mod bare_metal;
+#[cfg(test)]
 mod base;
 #[cfg(test)]
 mod blackbox;
@@ -14,6 +16,8 @@ mod commands;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod firecracker;
+#[cfg(test)]
 mod hosts;
 #[cfg(test)]
 mod leftovers;
@@ -21,6 +25,8 @@ mod leftovers;
 mod network;
 #[cfg(test)]
 mod place;
+#[cfg(test)]
+mod process;
 #[cfg(test)]
 mod sealing;
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::process::{Child, Command as Process, Stdio};
 
 use kiln_sandbox::{ChamberSpec, sweep};
 
+use crate::place::{Place, namespace, qemu};
 use crate::support::{limits, shell, spec, try_run};
 
 const ROLE: &str = "KILN_TEST_ROLE";
@@ -16,7 +17,8 @@ const ROLE: &str = "KILN_TEST_ROLE";
 fn plays_a_host_with_a_network() {
     match std::env::var(ROLE).as_deref() {
         Ok("networked host") => reach_the_internet_and_nothing_else(),
-        Ok("killed networked host") => connect_until_killed(),
+        Ok("killed networked host") => connect_until_killed(&namespace()),
+        Ok("killed host of networked machines") => connect_until_killed(&qemu()),
         Ok("host that does not forward") => refuse_without_forwarding(),
         _ => {}
     }
@@ -56,29 +58,43 @@ fn networked() -> ChamberSpec {
 
 fn reach_the_internet_and_nothing_else() {
     let _internet = Internet::connect();
-    let on_host = TcpListener::bind("0.0.0.0:8080").unwrap();
+    let _on_host = TcpListener::bind("0.0.0.0:8080").unwrap();
+    for (place, killed) in [
+        (namespace(), "killed networked host"),
+        (qemu(), "killed host of networked machines"),
+    ] {
+        reach_from(&place);
+        killed_runs_are_swept(killed);
+    }
+}
+
+fn reach_from(place: &Place) {
     let script = "cat /etc/resolv.conf >&2
         echo \"internet: $(nc -w 5 203.0.113.2 80)\"
         for blocked in '169.254.169.254 80' '10.9.9.9 80' '203.0.113.77 80' '203.0.113.1 8080'; do
             nc -w 2 $blocked </dev/null >/dev/null 2>&1 && echo \"reached $blocked\"
         done
         echo done";
-    let finished = try_run(&shell(script), &networked(), &limits()).unwrap();
+    let finished = place
+        .try_run(&shell(script), &networked(), &limits())
+        .unwrap();
     assert_eq!(finished.stdout, "internet: hello\ndone\n", "{finished:?}");
     assert!(finished.stderr.contains("nameserver"), "{finished:?}");
     let layer = finished.exit.sealed.layer("network").unwrap();
     assert!(layer.detail.contains("filtered"), "{layer:?}");
-    drop(on_host);
-    assert_eq!(said_by("nft", "list tables"), "");
-    assert!(!said_by("ip", "link show").contains("kiln"));
-    killed_runs_are_swept();
+    assert_nothing_is_left();
 }
 
-fn killed_runs_are_swept() {
+fn assert_nothing_is_left() {
+    assert_eq!(said_by("nft", "list tables"), "");
+    assert!(!said_by("ip", "link show").contains("kiln"));
+}
+
+fn killed_runs_are_swept(role: &str) {
     let mut host = Process::new(std::env::current_exe().unwrap())
         .args(["--exact", "network::plays_a_host_with_a_network"])
         .arg("--nocapture")
-        .env(ROLE, "killed networked host")
+        .env(ROLE, role)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -91,10 +107,10 @@ fn killed_runs_are_swept() {
     host.wait().unwrap();
     assert!(said_by("nft", "list tables").contains("kiln-run-"));
     sweep().unwrap();
-    assert_eq!(said_by("nft", "list tables"), "");
+    assert_nothing_is_left();
 }
 
-fn connect_until_killed() {
+fn connect_until_killed(place: &Place) {
     struct Announce;
     impl kiln_sandbox::OutputSink for Announce {
         fn output(&mut self, _: kiln_sandbox::Stream, _: &[u8]) {
@@ -102,14 +118,15 @@ fn connect_until_killed() {
         }
     }
     let cancel = kiln_sandbox::CancelToken::new().unwrap();
-    crate::support::run_into(
-        &mut Announce,
-        &shell("echo up; sleep 1000"),
-        &networked(),
-        &limits(),
-        &cancel,
-    )
-    .unwrap();
+    place
+        .run_into(
+            &mut Announce,
+            &shell("echo up; sleep 1000"),
+            &networked(),
+            &limits(),
+            &cancel,
+        )
+        .unwrap();
 }
 
 fn refuse_without_forwarding() {

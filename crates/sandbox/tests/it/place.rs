@@ -6,7 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use kiln_sandbox::{
     Accelerator, Backend, BaseKind, CancelToken, Chamber, ChamberSpec, Command, Error, Exit,
-    GuestKernel, Limits, Namespaces, OutputSink, Qemu, QemuConfig, Rootfs, Transcript,
+    FirecrackerConfig, GuestKernel, Limits, Machines, Namespaces, OutputSink, Processes,
+    QemuConfig, Rootfs, Transcript,
 };
 
 use crate::base::base;
@@ -21,15 +22,22 @@ pub(crate) struct Finished {
     pub(crate) stderr: String,
 }
 
+type Make = fn(Arc<HostClock>) -> Arc<dyn Backend>;
+
 /// A back end and its clock.
 pub(crate) struct Place {
-    make: fn(Arc<HostClock>) -> Arc<dyn Backend>,
+    make: Make,
     backend: Arc<dyn Backend>,
     pub(crate) clock: Arc<HostClock>,
 }
 
 pub(crate) fn namespace() -> Place {
     Place::new(|clock| Arc::new(Namespaces::new(clock)))
+}
+
+/// No chambers at all.
+pub(crate) fn process() -> Place {
+    Place::new(|clock| Arc::new(Processes::new(env!("CARGO_TARGET_TMPDIR"), clock).unwrap()))
 }
 
 /// All tests share one, and with it its templates: the clock that bounds their runs is real time.
@@ -49,11 +57,35 @@ pub(crate) fn qemu() -> Place {
 fn new_qemu(clock: Arc<HostClock>) -> Arc<dyn Backend> {
     let kernel = GuestKernel::find().expect("no guest kernel: run `cargo xtask setup`");
     let config = QemuConfig::new(kernel, Accelerator::Tcg, env!("CARGO_TARGET_TMPDIR"));
-    Arc::new(Qemu::new(config, clock))
+    Arc::new(Machines::qemu(config, clock))
+}
+
+/// Firecracker's driver on a double of Firecracker: see `doubles/firecracker/`.
+pub(crate) fn firecracker() -> Place {
+    Place::new(|clock| new_firecracker(false, clock))
+}
+
+/// The same through a double of the jailer.
+pub(crate) fn jailed_firecracker() -> Place {
+    Place::new(|clock| new_firecracker(true, clock))
+}
+
+fn new_firecracker(is_jailed: bool, clock: Arc<HostClock>) -> Arc<dyn Backend> {
+    Arc::new(Machines::firecracker(firecracker_config(is_jailed), clock).unwrap())
+}
+
+pub(crate) fn firecracker_config(is_jailed: bool) -> FirecrackerConfig {
+    FirecrackerConfig {
+        program: env!("CARGO_BIN_EXE_firecracker-double").into(),
+        jailer: is_jailed.then(|| env!("CARGO_BIN_EXE_jailer-double").into()),
+        // The double boots none, but opens it.
+        kernel: GuestKernel::at("/bin/busybox").unwrap(),
+        work_dir: env!("CARGO_TARGET_TMPDIR").into(),
+    }
 }
 
 impl Place {
-    fn new(make: fn(Arc<HostClock>) -> Arc<dyn Backend>) -> Self {
+    fn new(make: Make) -> Self {
         let clock = HostClock::new();
         Self {
             make,
@@ -72,11 +104,7 @@ impl Place {
     }
 
     fn try_prepare(&self, spec: &ChamberSpec) -> Result<Box<dyn Chamber>, Error> {
-        let rootfs = match self.backend.base_kind() {
-            BaseKind::Directory => Rootfs::directory(base()),
-            BaseKind::Disk => Rootfs::disk(base_disk()),
-        };
-        self.backend.prepare(&rootfs, spec)
+        prepare_on(&*self.backend, spec)
     }
 
     pub(crate) fn run_into(
@@ -124,6 +152,23 @@ impl Place {
         assert_eq!(finished.exit.code(), Some(0), "{finished:?}");
         finished.stdout
     }
+}
+
+/// Runs a command on a back end of the test's own, with the usual spec and limits.
+pub(crate) fn run_on(backend: &dyn Backend, command: &Command) -> Result<Finished, Error> {
+    let mut chamber = prepare_on(backend, &spec())?;
+    let mut transcript = Transcript::default();
+    let exit = chamber.run(command, &limits(), &mut transcript, &CancelToken::new()?)?;
+    chamber.destroy()?;
+    Ok(Finished::new(exit, transcript))
+}
+
+fn prepare_on(backend: &dyn Backend, spec: &ChamberSpec) -> Result<Box<dyn Chamber>, Error> {
+    let rootfs = match backend.base_kind() {
+        BaseKind::Directory => Rootfs::directory(base()),
+        BaseKind::Disk => Rootfs::disk(base_disk()),
+    };
+    backend.prepare(&rootfs, spec)
 }
 
 impl Finished {

@@ -43,6 +43,7 @@ pub(super) fn run(context: &Context<'_>, request: &DoctorBoot) -> Result<Exit, F
             let usual = || PathBuf::from("firecracker");
             let config = FirecrackerConfig {
                 program: request.programs.firecracker.clone().unwrap_or_else(usual),
+                jailer: request.programs.jailer.clone(),
                 kernel,
                 work_dir: work_dir.path().to_owned(),
             };

@@ -5,23 +5,25 @@ use std::sync::Arc;
 
 use kiln_model::Clock;
 use kiln_sandbox::{
-    Accelerator, Backend, Firecracker, FirecrackerConfig, GuestKernel, Namespaces, Programs, Qemu,
-    QemuConfig, Survey, probe_kvm,
+    Accelerator, Backend, FirecrackerConfig, GuestKernel, Machines, Namespaces, Processes,
+    Programs, QemuConfig, Survey, probe_kvm,
 };
 use kiln_store::SystemClock;
 
+use crate::commands::Context;
 use crate::commands::server::make_directory;
 use crate::failure::Failure;
-use crate::settings::Settings;
 
 /// The one the settings ask for.
 pub(in crate::commands) fn chosen(
-    settings: &Settings,
+    context: &Context<'_>,
     data: &Path,
 ) -> Result<Box<dyn Backend>, Failure> {
+    let settings = &context.settings;
     let named = |key: &str| settings.get(key).map(PathBuf::from);
     let programs = Programs {
         firecracker: named("firecracker"),
+        jailer: named("jailer"),
         qemu: named("qemu"),
         kernel: named("kernel"),
     };
@@ -40,8 +42,9 @@ pub(in crate::commands) fn chosen(
         "namespace" => Ok(namespaces()),
         "qemu" => qemu(&programs, &data.join("machines")),
         "firecracker" => firecracker(&programs, &data.join("machines")),
+        "process" => processes(context, &data.join("processes")),
         other => Err(Failure::usage(format!("there is no back end {other:?}"))
-            .hint("backend is auto, namespace, qemu or firecracker")),
+            .hint("backend is auto, namespace, qemu, firecracker or process")),
     }
 }
 
@@ -62,7 +65,10 @@ fn qemu(programs: &Programs, work_dir: &Path) -> Result<Box<dyn Backend>, Failur
     if let Some(program) = &programs.qemu {
         config.program.clone_from(program);
     }
-    Ok(Box::new(Qemu::new(config, Arc::new(SystemClock::new()))))
+    Ok(Box::new(Machines::qemu(
+        config,
+        Arc::new(SystemClock::new()),
+    )))
 }
 
 fn firecracker(programs: &Programs, work_dir: &Path) -> Result<Box<dyn Backend>, Failure> {
@@ -70,11 +76,27 @@ fn firecracker(programs: &Programs, work_dir: &Path) -> Result<Box<dyn Backend>,
     let usual = || PathBuf::from("firecracker");
     let config = FirecrackerConfig {
         program: programs.firecracker.clone().unwrap_or_else(usual),
+        jailer: programs.jailer.clone(),
         kernel: kernel(programs)?,
         work_dir: work_dir.to_owned(),
     };
-    let backend = Firecracker::new(config, Arc::new(SystemClock::new()))
+    let backend = Machines::firecracker(config, Arc::new(SystemClock::new()))
         .map_err(|error| Failure::unexpected("Firecracker cannot be used").because(&error))?;
+    Ok(Box::new(backend))
+}
+
+/// No sandbox, for who has said so in as many words.
+fn processes(context: &Context<'_>, work_dir: &Path) -> Result<Box<dyn Backend>, Failure> {
+    if !context.settings.is_on("danger-allow-no-sandbox")? {
+        return Err(Failure::usage("the back end process is no sandbox")
+            .hint("add --danger-allow-no-sandbox if every job may do to this host what you may"));
+    }
+    context.terminal.warn(
+        "jobs run WITHOUT A SANDBOX, as processes of this host: they can do all that this runner can",
+    );
+    make_directory(work_dir)?;
+    let backend = Processes::new(work_dir, Arc::new(SystemClock::new()))
+        .map_err(|error| Failure::unexpected("jobs cannot run here").because(&error))?;
     Ok(Box::new(backend))
 }
 

@@ -27,7 +27,7 @@ pub(in crate::commands) fn run(context: &Context<'_>, wanted: &RunnerRun) -> Res
     job.chamber.cores = quiet.benchmark_cores();
     let execution = runtime()?.block_on(async {
         let mut stop = StopSignals::install()?;
-        let chambers = backend::chosen(&context.settings, &data)?;
+        let chambers = backend::chosen(context, &data)?;
         let executor = executor(&data, quiet, Vec::new(), chambers)?;
         let cancel = CancellationToken::new();
         let running = executor.run_local(job, cancel.clone());

@@ -9,6 +9,9 @@ use crate::Error;
 /// The end of the shared address space (RFC 6598): not routed anywhere, and not what offices use at home.
 const FIRST: u32 = u32::from_be_bytes([100, 127, 0, 0]);
 
+/// Each has a network of four addresses.
+pub(super) const PREFIX: u8 = 30;
+
 /// Networks of four addresses in it.
 const COUNT: u32 = 1 << 14;
 

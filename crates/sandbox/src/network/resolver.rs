@@ -14,7 +14,7 @@ const PUBLIC: [IpAddr; 2] = [
 
 /// Name servers, and the file that names them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::namespace) struct Resolver {
+pub(super) struct Resolver {
     pub(super) servers: Vec<IpAddr>,
 }
 
@@ -43,7 +43,7 @@ impl Resolver {
     }
 
     /// The chamber's `/etc/resolv.conf`.
-    pub(in crate::namespace) fn file(&self) -> String {
+    pub(super) fn file(&self) -> String {
         let lines = self
             .servers
             .iter()

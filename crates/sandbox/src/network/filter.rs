@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use super::address::Pair;
-use super::programs::{nft, output_of};
+use super::programs::{ip, nft, output_of};
 use super::resolver::Resolver;
 use crate::Error;
 use crate::cgroup::owner_is_gone;
@@ -85,10 +85,22 @@ pub(crate) fn sweep() -> Result<usize, Error> {
         .filter_map(|line| line.trim().strip_prefix("table inet "))
         .filter(|table| owner_is_gone(table))
     {
+        if let Some(device) = device_of(table) {
+            // One end of a pair went with its namespace; a machine's device has stayed.
+            let _ = ip(&format!("link del {device}"));
+        }
         remove(table)?;
         removed += 1;
     }
     Ok(removed)
+}
+
+/// The device that a filter is about.
+fn device_of(table: &str) -> Option<String> {
+    let rules = output_of("nft", &format!("list table inet {table}")).ok()?;
+    let (_, rest) = rules.split_once("iifname \"")?;
+    let (device, _) = rest.split_once('"')?;
+    device.starts_with("kiln").then(|| device.to_owned())
 }
 
 fn joined(items: impl Iterator<Item = String>) -> String {

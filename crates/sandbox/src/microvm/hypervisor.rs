@@ -1,0 +1,93 @@
+//! What starts machines, and what it is told about one.
+
+use std::fmt;
+use std::path::Path;
+
+use super::monitor::Monitor;
+use crate::cgroup::Group;
+use crate::network::MachineNetwork;
+use crate::{CancelToken, ChamberSpec, Error, Layer};
+
+/// What the guest's kernel and PID 1 need beyond the chamber's own memory.
+const GUEST_RESERVE_BYTES: u64 = 96 << 20;
+
+/// What the monitor needs beyond the guest's memory.
+const MONITOR_BYTES: u64 = 256 << 20;
+
+/// Threads of a monitor beyond one for each CPU of the guest, and processes that hold it.
+const MONITOR_THREADS: u32 = 64;
+
+/// Machines are sized in whole pieces of this.
+const MEMORY_STEP_BYTES: u64 = 2 << 20;
+
+/// What starts machines.
+pub(crate) trait Hypervisor: Send + Sync + fmt::Debug {
+    /// The name in configuration and results.
+    fn name(&self) -> &'static str;
+
+    /// Makes what can be made ahead of the first machine of a shape.
+    fn warm_up(&self, shape: Shape) -> Result<(), Error>;
+
+    /// Starts a machine. Its guest may still be booting.
+    fn start(&self, order: &Order<'_>) -> Result<Started, Error>;
+
+    /// What kind of machines they are, for results.
+    fn layers(&self) -> Vec<Layer>;
+
+    /// Where disks of runs are made.
+    fn work_dir(&self) -> &Path;
+}
+
+/// A machine on its way up.
+#[derive(Debug)]
+pub(crate) struct Started {
+    pub(crate) monitor: Monitor,
+    /// How this one came to life, for its result.
+    pub(crate) layers: Vec<Layer>,
+}
+
+/// What decides whether two machines can come from one template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Shape {
+    pub(crate) cpus: u32,
+    pub(crate) memory_bytes: u64,
+    /// Whether it has a network device.
+    pub(crate) network: bool,
+}
+
+impl Shape {
+    pub(super) fn of(spec: &ChamberSpec) -> Self {
+        Self {
+            cpus: spec.cpus,
+            memory_bytes: (spec.memory_bytes + GUEST_RESERVE_BYTES)
+                .next_multiple_of(MEMORY_STEP_BYTES),
+            network: spec.network,
+        }
+    }
+
+    /// The limits of the monitor's own group.
+    pub(super) fn monitor_spec(self, spec: &ChamberSpec) -> ChamberSpec {
+        ChamberSpec {
+            memory_bytes: self.memory_bytes + MONITOR_BYTES,
+            processes: self.cpus + MONITOR_THREADS,
+            ..spec.clone()
+        }
+    }
+}
+
+/// The disks of one machine, by paths that processes of this user can open.
+#[derive(Clone, Debug)]
+pub(crate) struct Disks {
+    pub(crate) base: String,
+    pub(crate) scratch: String,
+}
+
+/// One machine to be started.
+pub(crate) struct Order<'a> {
+    pub(crate) shape: Shape,
+    pub(crate) disks: &'a Disks,
+    pub(crate) group: &'a Group,
+    pub(crate) cancel: &'a CancelToken,
+    /// The network behind the device, where the shape has one.
+    pub(crate) network: Option<&'a MachineNetwork<'a>>,
+}

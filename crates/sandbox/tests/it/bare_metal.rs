@@ -1,0 +1,314 @@
+//! A machine that plays the bare-metal host: control groups of version 2, swap, and knobs that nobody else needs. The
+//! tests of limits run in it again, and tuning is tried on its kernel.
+//!
+//! The machine is emulated, its disk is its memory, and this test program is what it runs.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command as Process, Stdio};
+
+use kiln_model::v0::KnobState;
+use kiln_sandbox::quiet::{Tuning, TuningPlan, undo};
+use kiln_sandbox::{ChamberSpec, GuestKernel};
+
+use crate::base::{PLACE, base};
+use crate::support::{limits, shell, spec, try_run};
+
+const ROLE: &str = "KILN_TEST_ROLE";
+
+/// What the machine says when everything went well.
+const WELL: &str = "the bare-metal host is well";
+
+/// A machine that hangs is ended; a slow one needs a part of this.
+const PATIENCE_SECONDS: &str = "600";
+
+/// QEMU, the kind of machine and its console, for this host's kind of processor.
+const MACHINE: [&str; 3] = if cfg!(target_arch = "aarch64") {
+    ["qemu-system-aarch64", "virt", "ttyAMA0"]
+} else {
+    ["qemu-system-x86_64", "pc", "ttyS0"]
+};
+
+/// From the kernel's initial root, which no chamber could leave, to one in memory with a group of our own, as a service
+/// manager would delegate it.
+const INIT: &str = "#!/bin/busybox sh
+export PATH=/bin
+/bin/busybox mkdir /new
+/bin/busybox mount -t tmpfs -o mode=755,size=80% root /new
+/bin/busybox cp -a /bin /lib /lib64 /place /modules /start /new/
+exec /bin/busybox switch_root /new /start
+";
+
+const START: &str = "#!/bin/busybox sh
+export PATH=/bin HOME=/ KILN_TEST_BASE_PLACE=/place RUST_BACKTRACE=0
+mkdir -p /proc /sys /dev /run /tmp /swap
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mount -t tmpfs tmp /tmp
+mount -t tmpfs run /run
+mount -t cgroup2 groups /sys/fs/cgroup
+for module in overlay loop; do insmod /modules/$module.ko; done
+dd if=/dev/zero of=/swap/file bs=1M count=128 2>/dev/null
+losetup /dev/loop0 /swap/file && mkswap /dev/loop0 >/dev/null && swapon /dev/loop0
+echo '+cpu +memory +pids +cpuset' > /sys/fs/cgroup/cgroup.subtree_control
+cd /tmp
+service() {
+    mkdir /sys/fs/cgroup/$1
+    sh -c 'echo $$ > /sys/fs/cgroup/$1/cgroup.procs; shift; exec /bin/tests \"$@\"' sh \"$@\"
+}
+service tests.service --test-threads=2 bounds:: leftovers:: && \\
+KILN_TEST_ROLE='bare-metal host' service kiln.service --nocapture --exact bare_metal::plays_a_bare_metal_host
+echo ended with $?
+poweroff -f
+";
+
+#[test]
+fn limits_and_tuning_hold_on_a_bare_metal_host_with_version_two_groups() {
+    let kernel = GuestKernel::find().expect("no guest kernel: run `cargo xtask setup`");
+    let directory = tempfile::tempdir().unwrap();
+    let initramfs = pack(directory.path(), &kernel);
+    let [qemu, machine, console] = MACHINE;
+    let output = Process::new("timeout")
+        .args([PATIENCE_SECONDS, qemu])
+        .args("-nodefaults -no-user-config -display none -no-reboot -serial stdio".split(' '))
+        .args("-accel tcg,thread=multi -cpu max -smp 2 -m 1280".split(' '))
+        .args(["-machine", machine, "-append"])
+        .arg(format!(
+            "console={console} quiet panic=-1 psi=1 nmi_watchdog=1"
+        ))
+        .arg("-kernel")
+        .arg(kernel.image())
+        .arg("-initrd")
+        .arg(&initramfs)
+        .stdin(Stdio::null())
+        .output()
+        .expect("qemu is not installed: run `cargo xtask setup`");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(WELL), "{said}\n{complained}");
+    assert!(said.contains("test result: ok."), "{said}");
+}
+
+/// The other half of the test: does nothing unless the machine starts this program with a role.
+#[test]
+fn plays_a_bare_metal_host() {
+    match std::env::var(ROLE).as_deref() {
+        Ok("bare-metal host") => live_on_bare_metal(),
+        Ok("killed tuner") => tune_until_killed(),
+        _ => {}
+    }
+}
+
+fn live_on_bare_metal() {
+    every_limit_is_a_group_of_version_two();
+    a_share_of_the_processors_is_kept_to();
+    a_tuned_host_is_put_back();
+    a_killed_tuner_is_undone();
+    println!("{WELL}");
+}
+
+fn every_limit_is_a_group_of_version_two() {
+    let exit = try_run(&shell("true"), &spec(), &limits()).unwrap().exit;
+    for name in ["memory", "swap", "cpu", "pids"] {
+        let layer = exit.sealed.layer(name).unwrap();
+        assert!(layer.applied, "{layer:?}");
+    }
+    // The swap is there, so that its limit is one.
+    assert!(fs::read_to_string("/proc/swaps").unwrap().lines().count() > 1);
+    assert_eq!(exit.sealed.layer("swap").unwrap().detail, "0 bytes");
+    assert!(exit.usage.peak_memory_bytes.is_some(), "{exit:?}");
+    assert!(exit.usage.chamber_cpu.is_some(), "{exit:?}");
+    assert!(exit.usage.pressure.is_some(), "{exit:?}");
+}
+
+fn a_share_of_the_processors_is_kept_to() {
+    let spec = ChamberSpec { cpus: 1, ..spec() };
+    let script = "work() { i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done; }; work & work; wait";
+    let exit = try_run(&shell(script), &spec, &limits()).unwrap().exit;
+    assert!(
+        exit.usage.throttled.is_some_and(|time| !time.is_zero()),
+        "{exit:?}"
+    );
+}
+
+/// What tuning changes on this kernel, without what it has not.
+fn settings() -> Vec<(String, String)> {
+    let files = [
+        "/proc/sys/kernel/randomize_va_space",
+        "/proc/sys/kernel/nmi_watchdog",
+        "/proc/sys/kernel/soft_watchdog",
+        "/proc/sys/vm/swappiness",
+        "/proc/sys/kernel/perf_event_paranoid",
+        "/proc/sys/kernel/numa_balancing",
+        "/proc/sys/kernel/timer_migration",
+        "/sys/kernel/mm/ksm/run",
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        "/sys/kernel/mm/transparent_hugepage/defrag",
+        "/sys/devices/virtual/workqueue/cpumask",
+        "/proc/irq/default_smp_affinity",
+    ];
+    files
+        .into_iter()
+        .filter_map(|file| Some((file.to_owned(), fs::read_to_string(file).ok()?)))
+        .collect()
+}
+
+fn a_tuned_host_is_put_back() {
+    let before = settings();
+    let journal = tempfile::tempdir().unwrap();
+    let tuning = Tuning::apply(&TuningPlan::default(), journal.path()).unwrap();
+    for name in ["aslr", "swappiness", "thp", "timer-migration", "interrupts"] {
+        let knob = tuning.knobs().iter().find(|knob| knob.name == name);
+        let knob = knob.unwrap();
+        assert_eq!(knob.state, KnobState::InEffect, "{knob:?}");
+    }
+    assert_eq!(tuning.cores().unwrap().benchmark, [1]);
+    let aslr = fs::read_to_string("/proc/sys/kernel/randomize_va_space").unwrap();
+    assert_eq!(aslr, "0\n");
+    assert_ne!(settings(), before);
+    drop(tuning);
+    assert_eq!(settings(), before);
+    assert_eq!(fs::read_dir(journal.path()).unwrap().count(), 0);
+}
+
+fn a_killed_tuner_is_undone() {
+    let before = settings();
+    let mut tuner = tuner();
+    let mut lines = BufReader::new(tuner.stdout.take().unwrap()).lines();
+    let journal = lines
+        .find_map(|line| {
+            line.unwrap()
+                .strip_prefix("tuned, journal in ")
+                .map(PathBuf::from)
+        })
+        .expect("the tuner says so");
+    tuner.kill().unwrap();
+    tuner.wait().unwrap();
+    assert_ne!(settings(), before, "a killed process puts nothing back");
+    assert!(undo(&journal).unwrap() > 0);
+    assert_eq!(settings(), before);
+}
+
+fn tuner() -> Child {
+    Process::new(std::env::current_exe().unwrap())
+        .args([
+            "--nocapture",
+            "--exact",
+            "bare_metal::plays_a_bare_metal_host",
+        ])
+        .env(ROLE, "killed tuner")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn tune_until_killed() {
+    let journal = tempfile::tempdir().unwrap().keep();
+    let _tuning = Tuning::apply(&TuningPlan::default(), &journal).unwrap();
+    println!("tuned, journal in {}", journal.display());
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Makes the machine's initial root: this program with its libraries, busybox, and the base of all tests.
+fn pack(directory: &Path, kernel: &GuestKernel) -> PathBuf {
+    let root = directory.join("root");
+    for place in ["bin", "modules", "place", "dev"] {
+        fs::create_dir_all(root.join(place)).unwrap();
+    }
+    fs::copy("/bin/busybox", root.join("bin/busybox")).unwrap();
+    let applets = Process::new("/bin/busybox").arg("--list").output().unwrap();
+    for applet in String::from_utf8_lossy(&applets.stdout).lines() {
+        if applet != "busybox" {
+            symlink("busybox", root.join("bin").join(applet)).unwrap();
+        }
+    }
+    let tests = root.join("bin/tests");
+    fs::copy(std::env::current_exe().unwrap(), &tests).unwrap();
+    copy_libraries(&tests, &root);
+    copy_modules(kernel, &root.join("modules"));
+    let name = base().file_name().unwrap();
+    run(Process::new("cp")
+        .arg("-a")
+        .arg(base())
+        .arg(root.join("place").join(name)));
+    write_program(&root.join("init"), INIT);
+    write_program(
+        &root.join("start"),
+        &START.replace("KILN_TEST_BASE_PLACE", PLACE),
+    );
+    archive(&root, &directory.join("initramfs"))
+}
+
+fn copy_libraries(program: &Path, root: &Path) {
+    let listed = Process::new("ldd").arg(program).output().unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    for library in listed
+        .split_ascii_whitespace()
+        .filter(|word| word.starts_with('/'))
+    {
+        let target = root.join(library.trim_start_matches('/'));
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        fs::copy(library, target).unwrap();
+    }
+    // Where the loader itself lies differs between kinds of processors.
+    fs::create_dir_all(root.join("lib64")).unwrap();
+    fs::create_dir_all(root.join("lib")).unwrap();
+}
+
+fn copy_modules(kernel: &GuestKernel, to: &Path) {
+    let modules = kernel
+        .image()
+        .ancestors()
+        .nth(2)
+        .unwrap()
+        .join("lib/modules");
+    for name in ["overlay.ko", "loop.ko"] {
+        let found = Process::new("find")
+            .arg(&modules)
+            .args(["-name", name])
+            .output()
+            .unwrap();
+        let found = String::from_utf8_lossy(&found.stdout).into_owned();
+        let path = found
+            .lines()
+            .next()
+            .expect("the kernel's modules are beside it");
+        fs::copy(path, to.join(name)).unwrap();
+    }
+}
+
+fn write_program(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn archive(root: &Path, to: &Path) -> PathBuf {
+    let listed = Process::new("find")
+        .arg(".")
+        .current_dir(root)
+        .output()
+        .unwrap();
+    let mut cpio = Process::new("cpio")
+        .args(["--create", "--format=newc", "--quiet"])
+        .current_dir(root)
+        .stdin(Stdio::piped())
+        .stdout(fs::File::create(to).unwrap())
+        .spawn()
+        .expect("cpio is not installed: run `cargo xtask setup`");
+    cpio.stdin
+        .take()
+        .unwrap()
+        .write_all(&listed.stdout)
+        .unwrap();
+    assert!(cpio.wait().unwrap().success());
+    to.to_owned()
+}
+
+fn run(command: &mut Process) {
+    assert!(command.status().unwrap().success(), "{command:?}");
+}
