@@ -15,6 +15,8 @@ mod registry;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]
+mod run;
+#[cfg(test)]
 mod runner;
 #[cfg(test)]
 mod server;
