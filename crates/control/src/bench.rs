@@ -9,6 +9,7 @@ mod image;
 mod judges;
 mod measures;
 mod models;
+mod pairs;
 mod perf;
 mod plots;
 mod process;

@@ -29,8 +29,8 @@ pub use measure::{MeasureInfo, describe};
 pub use metric::{Metric, NotFinite};
 pub use name::{BenchmarkName, InvalidBenchmarkName};
 pub use paired::{
-    NotPositive, Paired, PairedReport, PairedSettings, Side, TURNS_OF_A_BLOCK, self_check,
-    side_of_turn,
+    Line, LineReport, NotPositive, Paired, PairedReport, PairedSettings, Side, TURNS_OF_A_BLOCK,
+    Turns, TurnsSettings, self_check, side_of_turn,
 };
 pub use parse::{Attempt, Average, ParseError, Settings, UnknownAverage, parse, parse_bytes};
 pub use results::{Measures, Refused, Results};

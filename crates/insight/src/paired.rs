@@ -7,12 +7,16 @@
 //! (Robbins; Lai, 1976). Inverted, it is an interval that holds the true effect at every block at once, and the run may stop
 //! as soon as the interval has decided.
 
+mod turns;
+
 use serde::Serialize;
 
 use crate::statistics::number::float;
 use crate::statistics::sample::{lag_one_correlation, mean, standard_deviation};
 use crate::threshold::Direction;
 use crate::verdict::{Estimate, Verdict};
+
+pub use turns::{Line, LineReport, Turns, TurnsSettings};
 
 /// One turn in four.
 pub const TURNS_OF_A_BLOCK: usize = 4;

@@ -9,6 +9,7 @@ mod job;
 mod job_channel;
 mod key;
 mod noise;
+mod paired;
 mod patched;
 mod people;
 mod perf;
@@ -32,6 +33,7 @@ pub use job::{Blocker, ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, Jo
 pub use job_channel::{ClaimRequest, JobMessage, PullToken};
 pub use key::{CreatedProjectKey, CreatedUserKey, NewKey, ProjectKey, UpdateKey, UserKey};
 pub use noise::{CoreSplit, Knob, KnobState, NoiseProbe, NoiseReceipt};
+pub use paired::{NewPaired, PairedConfig, PairedLine, PairedOutcome, PairedTurns};
 pub use patched::Patched;
 pub use people::{
     Allowed, Invited, Member, NewMember, NewOrganization, NewUser, Organization, Permission, Plan,

@@ -6,6 +6,8 @@ ALTER TABLE branch ADD COLUMN archived BIGINT;
 ALTER TABLE testbed ADD COLUMN archived BIGINT;
 ALTER TABLE report ADD COLUMN head_id BIGINT;
 ALTER TABLE report ADD COLUMN version_id BIGINT;
+-- How two images compare, where they took turns: JSON.
+ALTER TABLE report ADD COLUMN paired TEXT;
 
 -- What a branch pointed at for a while. Resetting a branch gives it a new head; the old one is kept with its reports.
 CREATE TABLE head (

@@ -19,7 +19,7 @@ use kiln_store::sql::{branch, dimension, project, testbed};
 use super::image::{ImageReference, ImageVersion};
 use super::tier::Tier;
 use super::work::Work;
-use super::{BenchSettings, Ids, RunSettings, apply_thresholds, process, start_branch};
+use super::{BenchSettings, Ids, RunSettings, apply_thresholds, pairs, process, start_branch};
 use crate::access::{self, Caller};
 use crate::projects::{self, OnTheFly};
 use crate::{Denied, jobs};
@@ -73,13 +73,14 @@ pub fn submit_run(
     resolve: ResolveImage,
 ) -> Result<Submitted, Denied> {
     let run = &submission.run;
-    let image = match &submission.work {
+    let (image, head) = match &submission.work {
         Work::Job(job) => {
-            let image = ImageReference::parse(&job.image)?;
-            image.check_host(&settings.registry_url)?;
-            Some(image)
+            let image = reference(&job.image, settings)?;
+            let head = job.paired.as_ref().map(|paired| &paired.image);
+            let head = head.map(|image| reference(image, settings)).transpose()?;
+            (Some(image), head)
         }
-        Work::Results { .. } => None,
+        Work::Results { .. } => (None, None),
     };
     let project = find_or_create_project(tx, submission, image.as_ref())?;
     if let Some(key) = &run.idempotency_key {
@@ -92,10 +93,12 @@ pub fn submit_run(
         Work::Job(ask) => {
             let spec = choose_spec(tx, &project, run, ask)?;
             let image = image.ok_or(Denied::NotFound("image"))?;
-            let digest = match &image.version {
-                ImageVersion::Digest(digest) => digest.clone(),
-                ImageVersion::Tag(tag) => resolve(tx, &project, &image, tag)?,
+            let mut resolve = |image: &ImageReference<'_>| match &image.version {
+                ImageVersion::Digest(digest) => Ok(digest.clone()),
+                ImageVersion::Tag(tag) => resolve(tx, &project, image, tag),
             };
+            let digest = resolve(&image)?;
+            let head = head.as_ref().map(resolve).transpose()?;
             let wall = tx.wall();
             let report = insert_report(tx, submission, &project, Some(&spec), (wall, wall))?;
             let job = submit_job(
@@ -108,6 +111,7 @@ pub fn submit_run(
                     report: report.id,
                     ask,
                     digest,
+                    head,
                 },
             )?;
             Ok(Submitted::New {
@@ -126,6 +130,12 @@ pub fn submit_run(
             Ok(Submitted::New { report, job: None })
         }
     }
+}
+
+fn reference<'a>(text: &'a str, settings: &BenchSettings) -> Result<ImageReference<'a>, Denied> {
+    let image = ImageReference::parse(text)?;
+    image.check_host(&settings.registry_url)?;
+    Ok(image)
 }
 
 /// The spec of the job, of the testbed that was named, or of the server; in this order.
@@ -253,6 +263,8 @@ struct Order<'a> {
     report: i64,
     ask: &'a NewRunJob,
     digest: Digest,
+    /// The image that takes turns with it.
+    head: Option<Digest>,
 }
 
 fn submit_job(
@@ -264,7 +276,7 @@ fn submit_job(
     let tier = Tier::Enterprise;
     let asked = order.ask.timeout.map(u64::from).map(Duration::from_secs);
     let timeout = tier.timeout(asked, settings.default_timeout);
-    let config = config(order, &submission.run, settings, timeout);
+    let config = config(order, submission, settings, timeout);
     let organization = order.project.organization_id;
     let ask = NewJob {
         public_id: Some(submission.job.to_string()),
@@ -350,11 +362,12 @@ fn project_of_context(run: &NewRun) -> Option<Slug> {
 
 fn config(
     order: &Order<'_>,
-    run: &NewRun,
+    submission: &Submission,
     settings: &BenchSettings,
     timeout: Duration,
 ) -> JobConfig {
-    let (ask, chosen) = (order.ask, run.settings.as_ref());
+    let (ask, chosen) = (order.ask, submission.run.settings.as_ref());
+    let paired = ask.paired.as_ref().zip(order.head.clone());
     JobConfig {
         registry: settings.registry_url.clone(),
         project: order.project.uuid,
@@ -372,5 +385,6 @@ fn config(
         fold: chosen.and_then(|settings| settings.fold.clone()),
         allow_failure: ask.allow_failure,
         backdate: ask.backdate,
+        paired: paired.map(|(ask, head)| pairs::config(ask, head, submission.settings.adapter)),
     }
 }

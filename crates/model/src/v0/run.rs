@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Adapter, Alert, Benchmark, Boundary, DateTime, Measure, NewModel, Project, Spec, StoredMetric,
-    ThresholdSummary,
+    Adapter, Alert, Benchmark, Boundary, DateTime, Measure, NewModel, NewPaired, PairedOutcome,
+    Project, Spec, StoredMetric, ThresholdSummary,
 };
 use crate::{
     BranchName, BranchUuid, GitHash, HeadUuid, JobUuid, ProjectUuid, ReportUuid, ResourceName,
@@ -140,6 +140,9 @@ pub struct NewRunJob {
     /// When the report is to say that it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backdate: Option<DateTime>,
+    /// Ours: another image is compared with this one, in turns on one host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired: Option<NewPaired>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -167,6 +170,9 @@ pub struct Report {
     /// Ours: why the report is invalid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Ours: how two images compare; the results are those of the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired: Option<Box<PairedOutcome>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

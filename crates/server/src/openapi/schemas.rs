@@ -65,6 +65,7 @@ const ARCHITECTURE: Kind = OneOf(&["x86_64", "aarch64"]);
 const VISIBILITY: Kind = OneOf(&["public", "private"]);
 const ROLE: Kind = OneOf(&["member", "leader"]);
 const DIRECTION: Kind = OneOf(&["smaller_is_better", "larger_is_better"]);
+const VERDICT: Kind = OneOf(&["faster", "slower", "same", "cannot_tell"]);
 const LIMIT: Kind = OneOf(&["lower", "upper"]);
 const ALERT: Kind = OneOf(&["active", "dismissed", "silenced"]);
 const BLOCKER: Kind = OneOf(&[
@@ -201,8 +202,9 @@ schemas! {
     "NewRunJob": [
         is("image", Text), may("spec", Text), may("entrypoint", Texts), may("cmd", Texts), may("env", Anything),
         may("timeout", Integer), may("file_paths", Texts), may("iter", Integer), may("allow_failure", Boolean),
-        may("build_time", Boolean), may("file_size", Boolean), may("backdate", Time),
+        may("build_time", Boolean), may("file_size", Boolean), may("backdate", Time), may("paired", One("NewPaired")),
     ];
+    "NewPaired": [is("image", Text), may("pairs", Integer), may("gate", Number), may("measure", Text)];
     "Job": [
         is("uuid", Uuid), is("status", Text), is("spec", One("Spec")), may("config", Anything), may("runner", Uuid),
         may("claimed", Time), may("started", Time), may("completed", Time), is("created", Time),
@@ -224,7 +226,15 @@ schemas! {
         is("uuid", Uuid), or_null("user", Anything), is("project", One("Project")), is("branch", One("Branch")),
         is("testbed", One("Testbed")), is("start_time", Time), is("end_time", Time), is("adapter", Text),
         may("results", Anything), may("alerts", Many("Alert")), is("counts", One("ReportCounts")), may("job", Uuid),
-        is("created", Time), may("status", Text), may("error", Text),
+        is("created", Time), may("status", Text), may("error", Text), may("paired", One("PairedOutcome")),
+    ];
+    "PairedOutcome": [
+        is("verdict", VERDICT), is("pairs", Integer), is("asked", Integer), is("stopped_early", Boolean),
+        is("self_check", Boolean), is("gate", Number), is("error_rate", Number), is("lines", Many("PairedLine")),
+    ];
+    "PairedLine": [
+        is("benchmark", Text), is("measure", Text), is("decides", Boolean), is("verdict", VERDICT), may("effect", Number),
+        may("interval", Anything), may("noise", Number), may("correlation", Number), may("left_out", Text),
     ];
     "ReportCounts": [is("results", Many("ResultCounts")), is("alerts", One("AlertCounts"))];
     "ResultCounts": [is("benchmarks", Integer), is("measures", Integer)];

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::StatusCode;
 use kiln_control::bench::{self, NewResults};
-use kiln_control::{Denied, access};
+use kiln_control::{Denied, access, jobs};
 use kiln_model::v0::{
     Adapter, AlertCounts, DateTime, NewReport, Permission, Report, ReportCounts, ReportMeasure,
     ReportResult, ResultCounts, Version,
@@ -108,21 +108,19 @@ pub(super) async fn get_report(
     Ok(Json(app.store.reader.read(read).await?))
 }
 
-/// A report whose job still runs would come back with its result: cancel the job first.
+/// A report whose job still runs would come back with its result, so the job is canceled first.
 pub(super) async fn delete_report(
     State(app): State<Shared>,
     Caller(caller): Caller,
     Path((project, uuid)): Path<(String, String)>,
 ) -> ApiResult<StatusCode> {
+    let actor = caller.actor();
     let delete = move |tx: &mut dyn Tx| {
         let project = access::project(tx, &caller, &project, Permission::Delete)?;
         let found = row(tx, project.id, &uuid)?;
         let job = job::of_report(tx, found.id)?;
-        if job.is_some_and(|job| !job.life.status.is_ended()) {
-            return Err(Denied::InUse {
-                what: "report",
-                why: "its job has not ended; cancel the job first",
-            });
+        if let Some(job) = job.filter(|job| !job.life.status.is_ended()) {
+            jobs::cancel(tx, job.id, &actor)?;
         }
         Ok::<_, Denied>(report::delete(tx, found.id)?)
     };
@@ -172,6 +170,9 @@ fn show_with<Q: Query + ?Sized>(
         number: row.version,
         hash: row.git_hash.clone(),
     };
+    // One that this version cannot read is of a newer server beside it.
+    let paired = report::paired(query, row.id)?;
+    let paired = paired.and_then(|text| serde_json::from_str(&text).ok());
     let mut show = Show::new(query, &project);
     let (results, alerts) = match detail {
         Detail::Counts => (None, None),
@@ -198,6 +199,7 @@ fn show_with<Q: Query + ?Sized>(
         created: DateTime(row.created),
         status: Some(row.status.clone()),
         error: row.error.clone(),
+        paired,
     })
 }
 

@@ -109,6 +109,21 @@ pub fn set_status(
     Ok(())
 }
 
+/// Keeps how two images compare, as JSON.
+pub fn set_paired(tx: &mut dyn Tx, id: i64, outcome: &str) -> Result<(), Error> {
+    tx.execute(
+        "UPDATE report SET paired = ?2 WHERE id = ?1",
+        params![id, outcome],
+    )?;
+    Ok(())
+}
+
+/// How two images compare, where they took turns.
+pub fn paired<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<String>, Error> {
+    let row = query.query_one("SELECT paired FROM report WHERE id = ?1", params![id])?;
+    row.map_or(Ok(None), |row| row.get(0))
+}
+
 pub fn set_times(tx: &mut dyn Tx, id: i64, start: Millis, end: Millis) -> Result<(), Error> {
     tx.execute(
         "UPDATE report SET start_time = ?2, end_time = ?3 WHERE id = ?1",
