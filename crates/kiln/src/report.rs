@@ -4,6 +4,7 @@ mod escape;
 mod html;
 mod links;
 mod markdown;
+mod paired;
 mod quantity;
 mod text;
 mod view;

@@ -275,3 +275,43 @@ fn an_image_layout_is_pushed_detached_and_interrupted() {
     assert!(text().contains("kiln job logs"), "{}", text());
     drop(server);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_images_take_turns_and_the_slower_one_is_found() {
+    let town = Town::new();
+    let server = town.server(0, &[]);
+    let _runner = town.runner(&server).await;
+    // A latency that differs a little from turn to turn.
+    let script = |latency: u32| {
+        format!(
+            r#"read -r uptime rest < /proc/uptime
+echo "{{\"sort\":{{\"latency\":{{\"value\":{latency}.${{uptime#*.}}}}}}}}""#
+        )
+    };
+    let layout = |tag: &str, latency: u32| {
+        let image = shell_layout(town.path(), tag, &script(latency));
+        image.layout().directory().to_str().unwrap().to_owned()
+    };
+    let (base, head) = (layout("base", 100), layout("head", 150));
+    let arguments = [
+        "run",
+        "--adapter",
+        "json",
+        "--base",
+        &base,
+        "--head",
+        &head,
+        "--pairs",
+        "60",
+        "--err",
+    ];
+    let compared = run(&town, &arguments, "");
+    assert_eq!(compared.code, Some(13), "{}", compared.stderr);
+    assert!(
+        compared
+            .stdout
+            .contains("The head is slower: decided after"),
+        "{}",
+        compared.stdout
+    );
+}

@@ -181,6 +181,21 @@ pub(crate) struct Remote {
     /// A directory is an image layout, or it has a Dockerfile, or it is the root of the image; it is pushed before it runs.
     #[arg(long, value_name = "IMAGE")]
     pub(crate) image: Option<String>,
+    /// Compare two images on one host, in turns: what it was, as for --image
+    #[arg(long, value_name = "IMAGE", requires = "head", conflicts_with_all = ["image", "iter", "allow_failure"])]
+    pub(crate) base: Option<String>,
+    /// What it is now; the same image as --base checks the host itself
+    #[arg(long, value_name = "IMAGE", requires = "base")]
+    pub(crate) head: Option<String>,
+    /// How many pairs at most; it ends earlier when it is decided [default: 60]
+    #[arg(long, value_name = "COUNT", requires = "base")]
+    pub(crate) pairs: Option<u32>,
+    /// The least difference that matters, as a share [default: 0.02]
+    #[arg(long, value_name = "SHARE", requires = "base")]
+    pub(crate) gate: Option<f64>,
+    /// The measure that decides [default: latency, or throughput, or all there are]
+    #[arg(long, value_name = "MEASURE", requires = "base")]
+    pub(crate) gate_measure: Option<String>,
     /// Hardware to run on, by UUID or slug [default: the testbed's, or the server's]
     #[arg(long, value_name = "SPEC")]
     pub(crate) spec: Option<String>,
@@ -202,7 +217,7 @@ pub(crate) struct Remote {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What comes of it")]
 pub(crate) struct Outcome {
-    /// Exit with code 13 when the report has alerts
+    /// Exit with code 13 when the report has alerts, or the head of a pair is slower
     #[arg(long, visible_alias = "err")]
     pub(crate) error_on_alert: bool,
     /// How to print the report; --json is the same as --format json

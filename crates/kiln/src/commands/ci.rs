@@ -143,7 +143,7 @@ impl Policy {
         let view = View::new(report, &links, show);
         let marker = format!("<!-- kiln:{} -->", self.comment_id(report));
         let page = markdown(&view, limit - marker.len() - 1);
-        let alerts = report.counts.alerts.active > 0;
+        let alerts = report.counts.alerts.active > 0 || view.is_slower();
         let unreadable = report.status.as_deref() == Some("invalid");
         let verdict = Verdict {
             passed: !alerts && !unreadable,

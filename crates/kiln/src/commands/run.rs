@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use kiln_client::{Client, Error};
-use kiln_model::v0::{NewRun, Report, Visibility};
+use kiln_model::v0::{NewRun, PairedOutcome, Report, Visibility};
 use kiln_model::{Clock as _, KeyUuid};
 use kiln_store::{SystemClock, SystemEntropy};
 
@@ -29,7 +29,7 @@ use crate::report::{Links, Show, View, html, markdown, text};
 use here::Measured;
 use repository::Repository;
 pub(super) use variables::Variables;
-use work::Work;
+use work::{Source, Work};
 
 /// A request whose answer got lost is sent again: its key makes that safe.
 const ATTEMPTS: u32 = 3;
@@ -116,25 +116,46 @@ impl<'a> Plan<'a> {
                 self.take(&mut request, measured);
             }
             Work::Input => self.take(&mut request, here::input(&self.clock)?),
-            Work::Image(image) => {
-                request::with_image(&mut request, image.clone(), run, &run.command)?;
-            }
-            Work::Directory(path) => {
-                let made = Made::of(context, path)?;
-                let project = self.project()?;
-                if server.is_some() {
-                    made.push(context, &project)?;
-                }
+            Work::Image(source) => {
+                // A directory that stands alone is not a command, too.
                 let words = if run.remote.image.is_some() {
                     run.command.as_slice()
                 } else {
                     &[]
                 };
-                request::with_image(&mut request, made.reference(&project), run, words)?;
-                request.project = Some(project);
+                let image = self.image(context, &mut request, source, server)?;
+                request::with_image(&mut request, image, run, words)?;
+            }
+            Work::Pair(base, head) => {
+                let base = self.image(context, &mut request, base, server)?;
+                let head = self.image(context, &mut request, head, server)?;
+                request::with_image(&mut request, base, run, &run.command)?;
+                request::with_head(&mut request, head, run);
             }
         }
         Ok(request)
+    }
+
+    /// The reference of an image that the server has, which one made of a directory does after it was pushed.
+    fn image(
+        &self,
+        context: &Context<'_>,
+        request: &mut NewRun,
+        source: &Source,
+        server: Option<&Connection>,
+    ) -> Result<String, Failure> {
+        let path = match source {
+            Source::Registry(reference) => return Ok(reference.clone()),
+            Source::Directory(path) => path,
+        };
+        let made = Made::of(context, path)?;
+        let project = self.project()?;
+        if server.is_some() {
+            made.push(context, &project)?;
+        }
+        let reference = made.reference(&project);
+        request.project = Some(project);
+        Ok(reference)
     }
 
     fn take(&self, request: &mut NewRun, measured: Measured) {
@@ -243,6 +264,13 @@ fn ending(run: &Run, report: &Report) -> Result<Exit, Failure> {
             format!("the results cannot be read: {why}"),
         );
         return Err(failure.hint(READ_BY_ADAPTER));
+    }
+    let is_slower = |outcome: &PairedOutcome| outcome.verdict == "slower" && !outcome.self_check;
+    if run.outcome.error_on_alert && report.paired.as_deref().is_some_and(is_slower) {
+        return Err(Failure::new(
+            Exit::Alerts,
+            "the head is slower than the base",
+        ));
     }
     let alerts = report.counts.alerts.active;
     if run.outcome.error_on_alert && alerts > 0 {

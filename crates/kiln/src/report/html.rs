@@ -20,6 +20,17 @@ pub(crate) fn html(view: &View) -> String {
         format!("<dt>{name}</dt><dd>{value}</dd>")
     }));
     page.push("</dl>".to_owned());
+    if let Some(paired) = &view.paired {
+        page.push("<table>".to_owned());
+        for (place, row) in paired.table().iter().enumerate() {
+            let name = if place == 0 { "th" } else { "td" };
+            let cells = row
+                .iter()
+                .map(|cell| format!("<{name}>{}</{name}>", escaped(cell)));
+            page.push(format!("<tr>{}</tr>", cells.collect::<String>()));
+        }
+        page.push("</table>".to_owned());
+    }
     let alerts: Vec<&Line> = view.alerts().collect();
     if !alerts.is_empty() {
         page.push("<h4>Alerts</h4>".to_owned());

@@ -13,6 +13,20 @@ pub(crate) fn markdown(view: &View, limit: usize) -> String {
         String::new(),
         facts(view),
     ];
+    if let Some(paired) = &view.paired {
+        page.push(String::new());
+        for (place, row) in paired.table().iter().enumerate() {
+            let cells: Vec<String> = if place == 0 {
+                row.to_vec()
+            } else {
+                row.iter().map(|cell| code(cell)).collect()
+            };
+            page.push(format!("| {} |", cells.join(" | ")));
+            if place == 0 {
+                page.push("|:---|:---|---:|---:|---:|:---|".to_owned());
+            }
+        }
+    }
     let alerts: Vec<&Line> = view.alerts().collect();
     if !alerts.is_empty() {
         page.extend([String::new(), "#### Alerts".to_owned(), String::new()]);

@@ -78,6 +78,25 @@ pub(crate) fn sample() -> Report {
     .unwrap()
 }
 
+/// The same, of two images in turns.
+fn paired() -> Report {
+    let mut report = sample();
+    let outcome = json!({
+        "verdict": "slower", "pairs": 24, "asked": 60, "stopped_early": true, "self_check": false, "gate": 0.02,
+        "error_rate": 0.01,
+        "lines": [
+            {"benchmark": "sort_10k", "measure": "latency", "decides": true, "verdict": "slower",
+             "effect": 0.052, "interval": [0.031, 0.074], "noise": 0.012, "correlation": 0.1},
+            {"benchmark": "a|b", "measure": "file-size", "decides": false, "verdict": "cannot_tell",
+             "left_out": "only the head has it"}
+        ]
+    });
+    report.paired = Some(serde_json::from_value(outcome).unwrap());
+    report.alerts = Some(Vec::new());
+    report.counts.alerts = kiln_model::v0::AlertCounts::default();
+    report
+}
+
 fn view(show: Show, plots: bool) -> View {
     View::new(&sample(), &Links::new("https://kiln.example/", plots), show)
 }
@@ -110,6 +129,33 @@ fn a_report_is_markdown_for_a_comment() {
 #[test]
 fn a_report_is_html() {
     check("report.html", &html(&view(Show::Everything, true)));
+}
+
+#[test]
+fn a_pair_is_compared_in_every_form() {
+    let links = Links::new("https://kiln.example", false);
+    let view = View::new(&paired(), &links, Show::Everything);
+    assert!(view.is_slower());
+    check("paired.txt", &(text(&view) + "\n"));
+    check("paired.md", &markdown(&view, 65_536));
+    check("paired.html", &html(&view));
+}
+
+#[test]
+fn a_host_that_tells_an_image_from_itself_is_named() {
+    let mut report = paired();
+    report.paired.as_mut().unwrap().self_check = true;
+    let view = View::new(
+        &report,
+        &Links::new("https://kiln.example", false),
+        Show::Everything,
+    );
+    assert!(!view.is_slower());
+    assert!(
+        view.outcome().contains("no place to measure"),
+        "{}",
+        view.outcome()
+    );
 }
 
 #[test]

@@ -12,6 +12,10 @@ pub(crate) fn text(view: &View) -> String {
         .map(|(name, value)| format!("{} {value}", name.to_lowercase()))
         .collect();
     let mut lines = vec![format!("{}: {}", view.project, facts.join(", "))];
+    if let Some(paired) = &view.paired {
+        lines.push(String::new());
+        lines.extend(aligned(&paired.table()));
+    }
     if !view.lines.is_empty() {
         lines.push(String::new());
         lines.extend(table(&view.lines));
@@ -20,6 +24,24 @@ pub(crate) fn text(view: &View) -> String {
     lines.push(view.outcome.clone());
     lines.push(view.link.clone());
     lines.join("\n")
+}
+
+/// Columns as wide as they must be.
+fn aligned(rows: &[[String; 6]]) -> Vec<String> {
+    let width = |column: usize| {
+        rows.iter()
+            .map(move |row| row[column].chars().count())
+            .max()
+    };
+    let widths: [usize; 6] = std::array::from_fn(|column| width(column).unwrap_or(0));
+    let line = |row: &[String; 6]| {
+        let cells = row.iter().zip(widths);
+        let padded: Vec<String> = cells
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
+        padded.join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
 }
 
 fn table(lines: &[Line]) -> Vec<String> {

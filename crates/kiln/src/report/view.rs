@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use kiln_model::MetricUuid;
 use kiln_model::v0::{Alert, Boundary, Report, ReportMeasure, ReportResult};
 
+use super::paired::{Paired, sentence};
 use super::{Links, percent, quantity};
 
 /// Which results are shown.
@@ -22,6 +23,8 @@ pub(crate) struct View {
     pub(super) outcome: String,
     pub(super) facts: Vec<(&'static str, String)>,
     pub(super) link: String,
+    /// How two images compare, when they were.
+    pub(super) paired: Option<Paired>,
     pub(super) lines: Vec<Line>,
 }
 
@@ -69,6 +72,7 @@ impl View {
             outcome: outcome(report),
             facts: facts(report),
             link: links.report(report),
+            paired: report.paired.as_deref().map(Paired::new),
             lines,
         }
     }
@@ -78,7 +82,12 @@ impl View {
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.lines.is_empty() && self.paired.is_none()
+    }
+
+    /// Whether a pair says so, and is not one to check the host.
+    pub(crate) fn is_slower(&self) -> bool {
+        self.paired.as_ref().is_some_and(Paired::is_slower)
     }
 
     pub(super) fn alerts(&self) -> impl Iterator<Item = &Line> {
@@ -110,6 +119,9 @@ impl Line {
 
 fn outcome(report: &Report) -> String {
     let counts = report.counts.alerts;
+    if let (Some("ready"), Some(paired)) = (report.status.as_deref(), &report.paired) {
+        return sentence(paired);
+    }
     match (report.status.as_deref(), counts.active) {
         (Some("invalid"), _) => {
             let why = report.error.as_deref().unwrap_or("nobody knows why");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kiln_model::v0::{Adapter, DateTime, NewRun, NewRunJob, Settings, StartPoint};
+use kiln_model::v0::{Adapter, DateTime, NewPaired, NewRun, NewRunJob, Settings, StartPoint};
 use kiln_model::{BranchName, Millis, ResourceName};
 
 use super::here::Measured;
@@ -69,8 +69,21 @@ pub(super) fn with_image(
         iter: (reading.iter > 1).then_some(reading.iter),
         allow_failure: reading.allow_failure.then_some(true),
         backdate: reading.backdate.map(Millis::from_secs).map(DateTime),
+        paired: None,
     });
     Ok(())
+}
+
+/// The other image of a job that compares two.
+pub(super) fn with_head(request: &mut NewRun, head: String, run: &Run) {
+    if let Some(job) = &mut request.job {
+        job.paired = Some(NewPaired {
+            image: head,
+            pairs: run.remote.pairs,
+            gate: run.remote.gate,
+            measure: run.remote.gate_measure.clone(),
+        });
+    }
 }
 
 /// A single word with spaces in it is a line for a shell; anything else is what the image is given.

@@ -14,6 +14,8 @@ use crate::terminal::Terminal;
 
 /// A job that waits longer than this wants explaining.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The output of more iterations than these is not printed.
+const MAX_SHOWN: usize = 10;
 
 /// Follows the job to its end and shows what it wrote. An interrupt leaves the job running.
 pub(super) async fn watch(
@@ -40,6 +42,26 @@ pub(super) async fn watch(
     terminal.end_progress();
     let job = followed?;
     if let Some(output) = &job.output {
+        show_output(terminal, project, uuid, output);
+    }
+    match job.status {
+        Status::Failed | Status::Canceled | Status::Abandoned => Err(failed(project, &job, &last)),
+        Status::Pending
+        | Status::Claimed
+        | Status::Running
+        | Status::Completed
+        | Status::Processed => Ok(job),
+    }
+}
+
+/// What the job wrote, unless that is too much to read, and how quiet its host was.
+fn show_output(terminal: &Terminal, project: &str, uuid: JobUuid, output: &JobOutput) {
+    let count = output.results.len();
+    if count > MAX_SHOWN {
+        terminal.note(&format!(
+            "{count} iterations wrote something: `kiln job logs {uuid} --project {project}`"
+        ));
+    } else {
         // Why it failed is told at the end.
         let written = output_text(&JobOutput {
             error: None,
@@ -49,13 +71,13 @@ pub(super) async fn watch(
             terminal.note(&written);
         }
     }
-    match job.status {
-        Status::Failed | Status::Canceled | Status::Abandoned => Err(failed(project, &job, &last)),
-        Status::Pending
-        | Status::Claimed
-        | Status::Running
-        | Status::Completed
-        | Status::Processed => Ok(job),
+    let conditions = output.conditions.as_ref();
+    let receipt = conditions.and_then(|conditions| conditions.noise.as_ref());
+    if let Some((before, after)) = receipt.and_then(|noise| noise.before.zip(noise.after)) {
+        terminal.note(&format!(
+            "the host was {} of 100 quiet before, {} after",
+            before.score, after.score
+        ));
     }
 }
 

@@ -13,10 +13,32 @@ pub(super) enum Work {
     Command(Vec<String>),
     /// Results that come from standard input.
     Input,
-    /// An image in the server's registry.
-    Image(String),
-    /// A directory to make an image of.
+    /// An image on a runner.
+    Image(Source),
+    /// Two images in turns on a runner: the base and the head.
+    Pair(Source, Source),
+}
+
+/// Where an image comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// It is in the server's registry.
+    Registry(String),
+    /// It is made of a directory.
     Directory(PathBuf),
+}
+
+impl Source {
+    /// A name that could not be in a registry is a directory.
+    fn of(text: &str) -> Result<Self, Failure> {
+        if !text.starts_with(['.', '/']) {
+            return Ok(Self::Registry(text.to_owned()));
+        }
+        if Path::new(text).is_dir() {
+            return Ok(Self::Directory(PathBuf::from(text)));
+        }
+        Err(Failure::usage(format!("{text} is no directory")))
+    }
 }
 
 impl Work {
@@ -27,22 +49,19 @@ impl Work {
     }
 
     pub(super) const fn is_remote(&self) -> bool {
-        matches!(self, Self::Image(_) | Self::Directory(_))
+        matches!(self, Self::Image(_) | Self::Pair(..))
     }
 
     fn choose(run: &Run, variables: &Variables) -> Result<Self, Failure> {
+        if let (Some(base), Some(head)) = (&run.remote.base, &run.remote.head) {
+            return Ok(Self::Pair(Source::of(base)?, Source::of(head)?));
+        }
         if let Some(image) = &run.remote.image {
-            if !image.starts_with(['.', '/']) {
-                return Ok(Self::Image(image.clone()));
-            }
-            if Path::new(image).is_dir() {
-                return Ok(Self::Directory(PathBuf::from(image)));
-            }
-            return Err(Failure::usage(format!("--image {image} is no directory")));
+            return Ok(Self::Image(Source::of(image)?));
         }
         match run.command.as_slice() {
             [one] if !run.here.exec && Path::new(one).is_dir() => {
-                Ok(Self::Directory(PathBuf::from(one)))
+                Ok(Self::Image(Source::Directory(PathBuf::from(one))))
             }
             [] => {
                 if let Some(line) = variables.own("CMD") {
@@ -88,7 +107,7 @@ impl Work {
         let refused = match self {
             Self::Command(_) => given(&for_runners),
             Self::Input => given(&for_runners).or_else(|| given(&for_commands)),
-            Self::Image(_) | Self::Directory(_) => None,
+            Self::Image(_) | Self::Pair(..) => None,
         };
         match refused {
             Some(flag) if self == &Self::Input => Err(Failure::usage(format!(
