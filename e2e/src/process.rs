@@ -137,7 +137,8 @@ fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(program());
     command.args(arguments);
     for (name, _) in std::env::vars() {
-        if name.starts_with("KILN_") {
+        let settings = ["KILN_", "BENCHER_", "GITHUB_", "CI_"];
+        if settings.iter().any(|prefix| name.starts_with(prefix)) {
             command.env_remove(name);
         }
     }

@@ -118,19 +118,20 @@ impl Client {
         if status.is_success() {
             return Ok(response);
         }
-        let body = self.body(response).await.unwrap_or_default();
+        let body = self.bytes(response).await.unwrap_or_default();
         Err(Error::from_answer(status, &body))
     }
 
     pub(crate) async fn read<T: DeserializeOwned>(&self, response: Response) -> Result<T, Error> {
-        let body = self.body(response).await?;
+        let body = self.bytes(response).await?;
         serde_json::from_slice(&body).map_err(|source| Error::Unreadable {
             server: self.base().to_owned(),
             source,
         })
     }
 
-    async fn body(&self, mut response: Response) -> Result<Vec<u8>, Error> {
+    /// The whole answer.
+    pub(crate) async fn bytes(&self, mut response: Response) -> Result<Vec<u8>, Error> {
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(|e| self.unreachable(e))? {
             if body.len() + chunk.len() > MAX_ANSWER_BYTES {

@@ -8,7 +8,9 @@
 pub(crate) mod directory;
 mod image;
 pub(crate) mod job;
+pub(crate) mod numbers;
 mod registry;
+pub(crate) mod run;
 mod runner;
 
 use std::path::PathBuf;
@@ -54,6 +56,18 @@ pub(crate) enum Command {
     /// Execute jobs for a server, and register those that do
     #[command(subcommand)]
     Runner(Runner),
+    Run(Box<run::Run>),
+    Compare(numbers::Compare),
+    Perf(numbers::Perf),
+    /// What runs measured
+    #[command(subcommand)]
+    Report(numbers::Report),
+    /// What thresholds found
+    #[command(subcommand)]
+    Alert(numbers::Alert),
+    /// What results are to stay within
+    #[command(subcommand)]
+    Threshold(numbers::Threshold),
     /// Look at jobs, cancel them, do them again
     #[command(subcommand)]
     Job(job::Job),

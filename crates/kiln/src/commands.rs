@@ -1,26 +1,35 @@
 //! One file per command.
 
+mod alert;
+mod chart;
+mod ci;
+mod compare;
 mod config;
 mod connection;
 mod demo;
 mod doctor;
 mod exit_codes;
 mod fleet;
+mod follow;
 mod image;
 mod job;
 mod kernel;
 mod key;
 mod noise;
 mod org;
+mod perf;
 mod profile;
 mod project;
 mod registry;
 mod replay;
+mod report;
+mod run;
 mod runner;
 mod server;
 mod spec;
 mod table;
 mod target;
+mod threshold;
 mod up;
 
 use crate::cli::{Admin, Cli, Command, Config, Runner};
@@ -46,6 +55,12 @@ pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
         Command::Up(_) => up::run(&context),
         Command::Runner(Runner::Up(_)) => runner::run(&context),
         Command::Job(command) => job::run(&context, &command),
+        Command::Run(command) => run::run(&context, &command),
+        Command::Compare(command) => compare::run(&context, &command),
+        Command::Perf(command) => perf::run(&context, &command),
+        Command::Report(command) => report::run(&context, &command),
+        Command::Alert(command) => alert::run(&context, &command),
+        Command::Threshold(command) => threshold::run(&context, &command),
         Command::Runner(Runner::Fleet(command)) => fleet::run(&context, command),
         Command::Spec(command) => spec::run(&context, command),
         Command::Org(command) => org::run(&context, command),
@@ -140,6 +155,12 @@ fn given(command: &Command) -> Flags {
         .chain(run.chambers.settings())
         .collect(),
         Command::Job(job) => access(job.access()),
+        Command::Run(run) => access(&run.access),
+        Command::Compare(compare) => access(&compare.project.access),
+        Command::Perf(perf) => access(&perf.project.access),
+        Command::Report(command) => access(command.access()),
+        Command::Alert(command) => access(command.access()),
+        Command::Threshold(command) => access(command.access()),
         Command::Kernel(Kernel::Stats(flags) | Kernel::DeadLetters(DeadLetters::List(flags)))
         | Command::Admin(Admin::Key(flags)) => target(flags),
         Command::Kernel(Kernel::DeadLetters(

@@ -14,6 +14,8 @@ pub(crate) enum Exit {
     JobFailed,
     JobCanceled,
     JobTimedOut,
+    /// A report has alerts, or a comparison found something slower, and that was asked to be an error.
+    Alerts,
     Unreachable,
     Unauthorized,
     NotFound,
@@ -22,16 +24,23 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    pub(crate) const ALL: [(Self, &'static str); 11] = [
+    pub(crate) const ALL: [(Self, &'static str); 12] = [
         (Self::Ok, "it worked"),
         (
             Self::Unexpected,
             "something unexpected; the message says what",
         ),
         (Self::Usage, "the command line or a setting is wrong"),
-        (Self::JobFailed, "the job failed"),
+        (
+            Self::JobFailed,
+            "the job or the command failed, or its results cannot be read",
+        ),
         (Self::JobCanceled, "the job was canceled"),
         (Self::JobTimedOut, "the job timed out"),
+        (
+            Self::Alerts,
+            "there are alerts, or something is slower, and that was to be an error",
+        ),
         (Self::Unreachable, "the server cannot be reached"),
         (Self::Unauthorized, "the key is missing or wrong"),
         (
@@ -50,6 +59,7 @@ impl Exit {
             Self::JobFailed => 10,
             Self::JobCanceled => 11,
             Self::JobTimedOut => 12,
+            Self::Alerts => 13,
             Self::Unreachable => 20,
             Self::Unauthorized => 21,
             Self::NotFound => 22,

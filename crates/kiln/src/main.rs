@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod failure;
 mod log;
+mod report;
 mod settings;
 mod terminal;
 

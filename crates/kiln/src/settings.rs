@@ -18,6 +18,12 @@ pub(crate) struct Known {
     pub(crate) secret: bool,
 }
 
+/// What Bencher's command calls the same, understood where ours is not set.
+const BENCHER: [(&str, &[&str]); 2] = [
+    ("host", &["BENCHER_HOST"]),
+    ("key", &["BENCHER_API_KEY", "BENCHER_API_TOKEN"]),
+];
+
 const fn known(
     key: &'static str,
     variable: &'static str,
@@ -257,6 +263,7 @@ impl Settings {
                 .or_else(|| {
                     variable(known.variable).map(|value| (value, Source::Variable(known.variable)))
                 })
+                .or_else(|| of_bencher(known.key, variable))
                 .or_else(|| {
                     lines
                         .get(known.key)
@@ -271,7 +278,23 @@ impl Settings {
                 values.insert(known.key, Setting { value, source });
             }
         }
-        Ok(Self { values })
+        let mut settings = Self { values };
+        settings.keep_keys_apart();
+        Ok(settings)
+    }
+
+    /// A key of Bencher's goes to Bencher's host and to no other server.
+    fn keep_keys_apart(&mut self) {
+        let is_bencher = |key: &str| {
+            let setting = self.values.get(key)?;
+            let Source::Variable(name) = setting.source else {
+                return None;
+            };
+            name.starts_with("BENCHER_").then_some(())
+        };
+        if is_bencher("key").is_some() && is_bencher("host").is_none() {
+            self.values.remove("key");
+        }
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&str> {
@@ -312,6 +335,14 @@ impl Settings {
             ))
         })
     }
+}
+
+fn of_bencher(key: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<(String, Source)> {
+    let (_, names) = BENCHER.iter().find(|(known, _)| *known == key)?;
+    names.iter().find_map(|name| {
+        let value = variable(name)?;
+        Some((value, Source::Variable(name)))
+    })
 }
 
 /// The file named by the user must be there; the one in the usual place may be.
@@ -427,6 +458,25 @@ mod tests {
             "{failure}"
         );
         assert!(settings("listen = ", &Vec::new(), &[]).is_err());
+    }
+
+    #[test]
+    fn benchers_variables_count_where_ours_are_not_set() {
+        let theirs = [("BENCHER_HOST", "h"), ("BENCHER_API_TOKEN", "k")];
+        let found = settings("", &Vec::new(), &theirs).unwrap();
+        assert_eq!(
+            (found.get("host"), found.get("key")),
+            (Some("h"), Some("k"))
+        );
+        let found = settings("", &Vec::new(), &[("KILN_HOST", "ours"), theirs[0]]).unwrap();
+        assert_eq!(found.get("host"), Some("ours"));
+    }
+
+    #[test]
+    fn benchers_key_goes_to_no_other_host() {
+        let variables = [("KILN_HOST", "ours"), ("BENCHER_API_KEY", "k")];
+        let found = settings("", &Vec::new(), &variables).unwrap();
+        assert_eq!(found.get("key"), None);
     }
 
     #[test]

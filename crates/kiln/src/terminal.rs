@@ -52,6 +52,14 @@ impl Terminal {
         }
     }
 
+    /// What a command of the user's own prints, as it is.
+    pub(crate) fn pass_on(&self, bytes: &[u8]) {
+        if !self.quiet {
+            // If stderr is gone there is nobody to tell.
+            let _ = self.beside_progress(|| io::stderr().lock().write_all(bytes));
+        }
+    }
+
     pub(crate) fn warn(&self, line: &str) {
         self.above_progress(&format!("warning: {line}"));
     }

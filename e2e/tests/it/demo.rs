@@ -22,6 +22,10 @@ fn it_runs_a_sealed_benchmark_and_tells_its_way() {
     }
     let metrics = story["report"]["results"][0].as_array().unwrap();
     assert_eq!(metrics.len(), 2);
+    let compared = story["comparison"]["results"].as_array().unwrap();
+    let sort = compared.iter().find(|line| line["benchmark"] == "sort");
+    assert!(sort.unwrap()["effect"].as_f64().unwrap() > 0.0);
+    assert_eq!(story["perf"]["results"].as_array().unwrap().len(), 2);
     assert!(
         metrics[0]["measures"][0]["metric"]["value"]
             .as_f64()

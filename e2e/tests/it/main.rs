@@ -21,6 +21,8 @@ mod registry;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]
+mod run;
+#[cfg(test)]
 mod runner;
 #[cfg(test)]
 mod server;

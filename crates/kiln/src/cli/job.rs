@@ -39,7 +39,13 @@ impl Job {
 #[derive(Debug, Args)]
 pub(crate) struct InProject {
     /// Project, by UUID or slug
-    #[arg(long, short, value_name = "PROJECT")]
+    #[arg(
+        long,
+        short,
+        value_name = "PROJECT",
+        env = "KILN_PROJECT",
+        hide_env_values = true
+    )]
     pub(crate) project: String,
     #[command(flatten)]
     pub(crate) access: Access,

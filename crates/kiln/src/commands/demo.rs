@@ -3,10 +3,11 @@
 mod image;
 mod show;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kiln_client::Client;
+use kiln_client::{Client, Comparing, PerfQuery};
 use kiln_model::v0::{Job, NewRun, NewRunJob, Report};
 use kiln_model::{Clock, JobUuid, Millis, Status};
 use kiln_runner::{AgentConfig, QuietHost, Shutdown};
@@ -21,6 +22,10 @@ use crate::failure::{Exit, Failure};
 use show::{Stages, Story};
 
 const PROJECT: &str = "demo";
+/// Enough for a comparison to be sure.
+const ITERATIONS: u32 = 10;
+/// How many numbers the second run sorts; the first sorts 10,000.
+const SLOWER: &str = "15000";
 /// Longer than this the demo is not worth waiting for.
 const PATIENCE: Duration = Duration::from_mins(2);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -56,7 +61,7 @@ pub(super) fn run(context: &Context<'_>, demo: &Demo) -> Result<Exit, Failure> {
         None
     };
     let mut story = outcome?;
-    story.kept = kept;
+    story.keep(kept)?;
     if demo.json.json {
         context.terminal.json(&story)?;
     } else {
@@ -103,16 +108,11 @@ async fn play(context: &Context<'_>, directory: &std::path::Path) -> Result<Stor
     image::push(&packed, &url, PROJECT, &admin).await?;
     stages.done("image pushed");
 
-    terminal.progress("submitting a run");
-    let report = client.submit_run(&new_run()).await.map_err(from_client)?;
-    let job = report
-        .job
-        .ok_or_else(|| Failure::unexpected("the run has no job"))?;
-    stages.done("run submitted");
-
-    let ended = wait(context, &client, job, &*clock).await?;
-    stages.done("job processed");
-    let story = tell(&client, &report, ended, &url, stages).await;
+    let (base, job) = run_benchmark(context, &client, &*clock, None).await?;
+    stages.done("first run");
+    let (head, _) = run_benchmark(context, &client, &*clock, Some(SLOWER)).await?;
+    stages.done("second run");
+    let story = tell(&client, (base, head), job, &url, stages).await;
 
     terminal.progress("stopping");
     shutdown.drain.cancel();
@@ -144,15 +144,32 @@ async fn start_server(
         .map_err(|error| Failure::unexpected("the demo's server does not start").because(&error))
 }
 
-fn new_run() -> NewRun {
-    NewRun {
+/// Runs the benchmark some times, sorting so many numbers, and answers its report and its job.
+async fn run_benchmark(
+    context: &Context<'_>,
+    client: &Client,
+    clock: &dyn Clock,
+    numbers: Option<&str>,
+) -> Result<(Report, Job), Failure> {
+    let env = numbers.map(|numbers| BTreeMap::from([("NUMBERS".to_owned(), numbers.to_owned())]));
+    let run = NewRun {
         project: Some(PROJECT.to_owned()),
         job: Some(NewRunJob {
             image: format!("{PROJECT}:latest"),
+            iter: Some(ITERATIONS),
+            env,
             ..NewRunJob::default()
         }),
         ..NewRun::default()
-    }
+    };
+    context.terminal.progress("submitting a run");
+    let report = client.submit_run(&run).await.map_err(from_client)?;
+    let job = report
+        .job
+        .ok_or_else(|| Failure::unexpected("the run has no job"))?;
+    let job = wait(context, client, job, clock).await?;
+    let report = client.get_report(PROJECT, report.uuid).await;
+    Ok((report.map_err(from_client)?, job))
 }
 
 /// Follows the job until it has ended for good.
@@ -199,16 +216,20 @@ async fn wait(
 
 async fn tell(
     client: &Client,
-    submitted: &Report,
+    (report, second): (Report, Report),
     job: Job,
     url: &str,
     stages: Stages,
 ) -> Result<Story, Failure> {
-    let uuid = submitted.uuid;
-    let report = client
-        .get_report(PROJECT, uuid)
-        .await
-        .map_err(from_client)?;
+    let (base, head) = (report.uuid.to_string(), second.uuid.to_string());
+    let comparing = Comparing {
+        base: &base,
+        head: &head,
+        gate: None,
+        confidence: None,
+    };
+    let comparison = client.compare(PROJECT, comparing).await;
+    let perf = client.query_perf(PROJECT, &everything(&report)).await;
     let events = client
         .list_job_events(PROJECT, job.uuid)
         .await
@@ -216,9 +237,32 @@ async fn tell(
     Ok(Story {
         server: url.to_owned(),
         report,
+        second,
         job,
         events,
+        comparison: comparison.map_err(from_client)?,
+        perf: perf.map_err(from_client)?,
         stages: stages.finish(),
         kept: None,
     })
+}
+
+/// All that a report measured.
+fn everything(report: &Report) -> PerfQuery {
+    let mut query = PerfQuery {
+        branches: vec![report.branch.uuid],
+        testbeds: vec![report.testbed.uuid],
+        ..PerfQuery::default()
+    };
+    for result in report.results.iter().flatten().flatten() {
+        if !query.benchmarks.contains(&result.benchmark.uuid) {
+            query.benchmarks.push(result.benchmark.uuid);
+        }
+        for measure in &result.measures {
+            if !query.measures.contains(&measure.measure.uuid) {
+                query.measures.push(measure.measure.uuid);
+            }
+        }
+    }
+    query
 }

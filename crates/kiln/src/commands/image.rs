@@ -3,8 +3,11 @@
 mod build;
 mod engine;
 mod inspect;
+mod made;
 mod remote;
 mod transfer;
+
+pub(super) use made::Made;
 
 use super::Context;
 use crate::cli::Image;

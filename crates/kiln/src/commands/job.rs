@@ -1,6 +1,6 @@
 //! `kiln job`.
 
-use kiln_client::{Client, Error, Page};
+use kiln_client::{Client, Page};
 use kiln_model::Status;
 use kiln_model::v0::{DateTime, Job, JobEvent, JobOutput, Waiting};
 use serde::Serialize;
@@ -8,6 +8,7 @@ use tokio::runtime::Runtime;
 
 use super::Context;
 use super::connection::Connection;
+use super::follow::follow;
 use super::target::from_client;
 use crate::cli::job::{self as cli, Follow, List, Logs, Named};
 use crate::failure::{Exit, Failure};
@@ -59,7 +60,7 @@ impl Desk<'_> {
 
     fn logs(&self, logs: &Logs) -> Result<Exit, Failure> {
         if logs.follow {
-            self.follow(&logs.named, 0, |_| Ok(()))?;
+            self.follow(&logs.named, |_| Ok(()))?;
         }
         let job = self.get(&logs.named)?;
         let Some(output) = &job.output else {
@@ -69,7 +70,9 @@ impl Desk<'_> {
             ));
             return Ok(Exit::Ok);
         };
-        self.print(logs.named.project.access.json.json, output, || text(output))?;
+        self.print(logs.named.project.access.json.json, output, || {
+            output_text(output)
+        })?;
         Ok(ending(&job))
     }
 
@@ -88,7 +91,7 @@ impl Desk<'_> {
                 events.iter().map(line).collect::<Vec<_>>().join("\n")
             });
         }
-        self.follow(named, 0, |event| {
+        self.follow(named, |event| {
             if json {
                 let text = serde_json::to_string(event).expect("an event is plain data");
                 self.context.terminal.data(&text)
@@ -135,39 +138,13 @@ impl Desk<'_> {
             .map_err(from_client)
     }
 
-    /// Hands each event to `see`, until the job has ended; a feed that was cut off is taken up where it was.
     fn follow(
         &self,
         named: &Named,
-        mut after: i64,
-        mut see: impl FnMut(&JobEvent) -> Result<(), Failure>,
+        see: impl FnMut(&JobEvent) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let project = &named.project.project;
-        loop {
-            let ended = self.runtime.block_on(async {
-                let mut feed = self
-                    .client
-                    .follow_job(project, named.job, after)
-                    .await
-                    .map_err(from_client)?;
-                loop {
-                    match feed.next().await {
-                        Ok(Some(event)) => {
-                            after = event.number;
-                            see(&event)?;
-                        }
-                        // A cut connection is no reason to stop: the next feed begins after what was seen.
-                        Ok(None) | Err(Error::Unreachable { .. }) => break,
-                        Err(error) => return Err(from_client(error)),
-                    }
-                }
-                let job = self.client.get_job(project, named.job).await;
-                Ok::<_, Failure>(job.map_err(from_client)?.status.is_ended())
-            })?;
-            if ended {
-                return Ok(());
-            }
-        }
+        let following = follow(self.client, &named.project.project, named.job, see);
+        self.runtime.block_on(following).map(drop)
     }
 
     fn print(
@@ -238,7 +215,8 @@ fn card(job: &Job) -> String {
         .join("\n")
 }
 
-fn text(output: &JobOutput) -> String {
+/// What every iteration wrote.
+pub(super) fn output_text(output: &JobOutput) -> String {
     let mut parts = Vec::new();
     for (number, iteration) in output.results.iter().enumerate() {
         if output.results.len() > 1 {
@@ -252,7 +230,8 @@ fn text(output: &JobOutput) -> String {
     }
     parts.extend(output.error.as_ref().map(|error| format!("error: {error}")));
     let trimmed = parts.iter().map(|part| part.trim_end_matches('\n'));
-    trimmed.collect::<Vec<_>>().join("\n")
+    let written: Vec<&str> = trimmed.filter(|part| !part.is_empty()).collect();
+    written.join("\n")
 }
 
 fn line(event: &JobEvent) -> String {
@@ -292,11 +271,11 @@ mod tests {
             results: vec![iteration("one")],
             ..JobOutput::default()
         };
-        assert_eq!(text(&output), "one");
+        assert_eq!(output_text(&output), "one");
         output.results.push(iteration("two"));
         output.error = Some("broke".to_owned());
         assert_eq!(
-            text(&output),
+            output_text(&output),
             "── iteration 0\none\n── iteration 1\ntwo\nerror: broke"
         );
     }

@@ -3,12 +3,19 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kiln_model::v0::{Job, JobEvent, Report};
+use kiln_insight::plot::{self, Chart, XAxis};
+use kiln_model::v0::{CompareReport, Job, JobEvent, Perf, Report};
 use kiln_model::{Clock, Millis};
 use serde::Serialize;
 
+use crate::commands::chart::{Across, chart};
+use crate::commands::{compare, perf};
 use crate::failure::Failure;
 use crate::terminal::Terminal;
+
+/// The picture beside what `--keep` keeps.
+const PICTURE: &str = "plot.svg";
+const COLUMNS: usize = 80;
 
 /// The stages of the demo and how long each took.
 #[derive(Debug)]
@@ -51,14 +58,28 @@ impl Stages {
 pub(super) struct Story {
     pub(super) server: String,
     pub(super) report: Report,
+    /// The same benchmark, made slower.
+    pub(super) second: Report,
+    /// The job of the first report.
     pub(super) job: Job,
     pub(super) events: Vec<JobEvent>,
+    pub(super) comparison: CompareReport,
+    pub(super) perf: Perf,
     pub(super) stages: Vec<Stage>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) kept: Option<PathBuf>,
 }
 
 impl Story {
+    /// Leaves a picture where everything else was left.
+    pub(super) fn keep(&mut self, directory: Option<PathBuf>) -> Result<(), Failure> {
+        if let Some(directory) = &directory {
+            std::fs::write(directory.join(PICTURE), plot::svg(&self.chart()))?;
+        }
+        self.kept = directory;
+        Ok(())
+    }
+
     pub(super) fn print(&self, terminal: &Terminal) -> Result<(), Failure> {
         let say = |line: String| terminal.data(&line);
         say(format!(
@@ -74,31 +95,43 @@ impl Story {
         }
         self.print_conditions(terminal)?;
         say(String::new())?;
-        say("Metrics (adapter json, latency in nanoseconds)".to_owned())?;
-        for result in self.report.results.iter().flatten().flatten() {
-            for measure in &result.measures {
-                let metric = &measure.metric;
-                let spread = match (metric.lower_value, metric.upper_value) {
-                    (Some(low), Some(high)) => format!("  [{low:.0} … {high:.0}]"),
-                    _ => String::new(),
-                };
-                say(format!(
-                    "  {:<16} {:<10} {:>12.0}{spread}",
-                    result.benchmark.name,
-                    measure.measure.slug.as_str(),
-                    metric.value
-                ))?;
-            }
-        }
-        say(String::new())?;
         say("Stages".to_owned())?;
         for stage in &self.stages {
             say(format!("  {:<16} {:>6} ms", stage.name, stage.ms))?;
         }
         say(String::new())?;
+        self.print_numbers(terminal)?;
         match &self.kept {
-            Some(path) => say(format!("Everything is in {}: the database, the objects, the runner's cache.", path.display())),
+            Some(path) => say(format!("Everything is in {}: the database, the objects, the runner's cache, and {PICTURE}.", path.display())),
             None => say("It is all gone again; `kiln demo --keep` leaves the database, the objects and the runner's cache to look at.".to_owned()),
+        }
+    }
+
+    /// What was measured, what became of it, and how it looks.
+    fn print_numbers(&self, terminal: &Terminal) -> Result<(), Failure> {
+        let count = self.report.results.as_ref().map_or(0, Vec::len);
+        terminal.data(&format!(
+            "Two runs of {count} iterations; the second sorts half as many numbers again"
+        ))?;
+        terminal.data("")?;
+        compare::print(terminal, &self.comparison)?;
+        terminal.data("")?;
+        for line in &self.perf.results {
+            perf::print(terminal, line, Across::Order, COLUMNS)?;
+        }
+        Ok(())
+    }
+
+    /// Every line in one picture.
+    fn chart(&self) -> Chart {
+        let lines = self.perf.results.iter();
+        Chart {
+            title: "kiln demo".to_owned(),
+            x_axis: XAxis::Version,
+            units: "nanoseconds (ns)".to_owned(),
+            lines: lines
+                .flat_map(|line| chart(line, Across::Order).lines)
+                .collect(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use kiln_image::{Image, Layout, Platform, Recipe, Source, Tag, build as build_image};
 use serde::Serialize;
 
-use super::engine::Engine;
+use super::engine::{Engine, Saved};
 use crate::cli::Build;
 use crate::commands::Context;
 use crate::failure::{Exit, Failure};
@@ -69,19 +69,28 @@ fn from_dockerfile(
     layout: &Layout,
     tag: &Tag,
 ) -> Result<Image, Failure> {
-    let engine = Engine::installed().ok_or_else(|| {
-        Failure::usage("a Dockerfile is built by buildah, podman or docker, and none is installed")
-            .hint("install one of them, or build from a directory without --dockerfile")
-    })?;
-    context
-        .terminal
-        .progress(&format!("building with {}", engine.program()));
-    let built = engine.build(file, &request.source)?;
-    let image = built.import(layout, &Platform::host());
-    context.terminal.end_progress();
-    let image = image?;
+    let built = engine_build(context, file, &request.source)?;
+    let image = built.import(layout, &Platform::host())?;
     layout
         .add(image.descriptor(), Some(tag))
         .map_err(|error| Failure::unexpected("the image cannot be listed").because(&error))?;
     Ok(image)
+}
+
+/// Has a Dockerfile built by the engine of this machine.
+pub(super) fn engine_build(
+    context: &Context<'_>,
+    file: &Path,
+    source: &Path,
+) -> Result<Saved, Failure> {
+    let engine = Engine::installed().ok_or_else(|| {
+        Failure::usage("a Dockerfile is built by buildah, podman or docker, and none is installed")
+            .hint("install one of them, or build from a directory without a Dockerfile")
+    })?;
+    context
+        .terminal
+        .progress(&format!("building with {}", engine.program()));
+    let built = engine.build(file, source);
+    context.terminal.end_progress();
+    built
 }

@@ -83,7 +83,10 @@ impl Source {
         }
         let path = Path::new(from);
         if path.is_dir() {
-            return Self::from_layout(path, request.from_tag.as_deref());
+            return Ok(Self {
+                image: open_layout(path, request.from_tag.as_deref())?,
+                _scratch: None,
+            });
         }
         Self::imported(|layout| {
             import(path, layout, &Platform::host())
@@ -100,28 +103,24 @@ impl Source {
             _scratch: Some(scratch),
         })
     }
+}
 
-    fn from_layout(path: &Path, tag: Option<&str>) -> Result<Self, Failure> {
-        let broke = |error: &dyn std::error::Error| {
-            Failure::usage(format!("{} holds no image", path.display())).because(error)
-        };
-        let layout = Layout::open(path).map_err(|error| broke(&error))?;
-        let tag: Option<Tag> = tag
-            .map(str::parse)
-            .transpose()
-            .map_err(|error| broke(&error))?;
-        let found = layout.find(tag.as_ref()).map_err(|error| broke(&error))?;
-        let found = found.ok_or_else(|| {
-            Failure::usage(format!("{} does not have that image", path.display()))
-                .hint("choose one with --from-tag")
-        })?;
-        let image =
-            Image::open(&layout, &found, &Platform::host()).map_err(|error| broke(&error))?;
-        Ok(Self {
-            image,
-            _scratch: None,
-        })
-    }
+/// An image of a directory in the OCI layout.
+pub(super) fn open_layout(path: &Path, tag: Option<&str>) -> Result<Image, Failure> {
+    let broke = |error: &dyn std::error::Error| {
+        Failure::usage(format!("{} holds no image", path.display())).because(error)
+    };
+    let layout = Layout::open(path).map_err(|error| broke(&error))?;
+    let tag: Option<Tag> = tag
+        .map(str::parse)
+        .transpose()
+        .map_err(|error| broke(&error))?;
+    let found = layout.find(tag.as_ref()).map_err(|error| broke(&error))?;
+    let found = found.ok_or_else(|| {
+        Failure::usage(format!("{} does not have that image", path.display()))
+            .hint("choose one with --from-tag")
+    })?;
+    Image::open(&layout, &found, &Platform::host()).map_err(|error| broke(&error))
 }
 
 fn report(
@@ -142,7 +141,7 @@ fn report(
 }
 
 /// A bar for each blob on a terminal, a line for each elsewhere.
-fn bars(context: &Context<'_>) -> Progress {
+pub(super) fn bars(context: &Context<'_>) -> Progress {
     if context.terminal.is_quiet() || !std::io::stderr().is_terminal() {
         return Progress::silent();
     }

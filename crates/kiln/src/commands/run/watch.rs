@@ -1,0 +1,132 @@
+//! Waiting for a job, and saying how it goes.
+
+use std::time::Duration;
+
+use kiln_client::Client;
+use kiln_model::v0::{Job, JobEvent, JobOutput};
+use kiln_model::{JobUuid, Status};
+
+use crate::commands::follow::follow;
+use crate::commands::job::output_text;
+use crate::commands::server::StopSignals;
+use crate::failure::{Exit, Failure};
+use crate::terminal::Terminal;
+
+/// A job that waits longer than this wants explaining.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The output of more iterations than these is not printed.
+const MAX_SHOWN: usize = 10;
+
+/// Follows the job to its end and shows what it wrote. An interrupt leaves the job running.
+pub(super) async fn watch(
+    terminal: &Terminal,
+    client: &Client,
+    stop: &mut StopSignals,
+    project: &str,
+    uuid: JobUuid,
+) -> Result<Job, Failure> {
+    let mut last = String::new();
+    let see = |event: &JobEvent| {
+        last.clone_from(&event.event);
+        if let Some(status) = event.to {
+            terminal.note(&format!("job {uuid} is {}", told(status, event)));
+            terminal.progress(&format!("job {uuid} is {status}"));
+        }
+        Ok(())
+    };
+    let followed = tokio::select! {
+        job = follow(client, project, uuid, see) => job,
+        () = stop.received() => Err(left(project, uuid)),
+        () = explain_waiting(terminal, client, project, uuid) => unreachable!("it explains for ever"),
+    };
+    terminal.end_progress();
+    let job = followed?;
+    if let Some(output) = &job.output {
+        show_output(terminal, project, uuid, output);
+    }
+    match job.status {
+        Status::Failed | Status::Canceled | Status::Abandoned => Err(failed(project, &job, &last)),
+        Status::Pending
+        | Status::Claimed
+        | Status::Running
+        | Status::Completed
+        | Status::Processed => Ok(job),
+    }
+}
+
+/// What the job wrote, unless that is too much to read, and how quiet its host was.
+fn show_output(terminal: &Terminal, project: &str, uuid: JobUuid, output: &JobOutput) {
+    let count = output.results.len();
+    if count > MAX_SHOWN {
+        terminal.note(&format!(
+            "{count} iterations wrote something: `kiln job logs {uuid} --project {project}`"
+        ));
+    } else {
+        // Why it failed is told at the end.
+        let written = output_text(&JobOutput {
+            error: None,
+            ..output.clone()
+        });
+        if !written.is_empty() {
+            terminal.note(&written);
+        }
+    }
+    let conditions = output.conditions.as_ref();
+    let receipt = conditions.and_then(|conditions| conditions.noise.as_ref());
+    if let Some((before, after)) = receipt.and_then(|noise| noise.before.zip(noise.after)) {
+        terminal.note(&format!(
+            "the host was {} of 100 quiet before, {} after",
+            before.score, after.score
+        ));
+    }
+}
+
+fn told(status: Status, event: &JobEvent) -> String {
+    match &event.detail {
+        Some(detail) => format!("{status}: {detail}"),
+        None => status.to_string(),
+    }
+}
+
+/// While no runner takes the job, says why, from time to time.
+async fn explain_waiting(terminal: &Terminal, client: &Client, project: &str, job: JobUuid) {
+    let mut pause = PATIENCE;
+    let mut said = String::new();
+    loop {
+        tokio::time::sleep(pause).await;
+        if let Ok(waiting) = client.explain_job(project, job).await
+            && waiting.status == Status::Pending
+            && waiting.detail != said
+        {
+            terminal.note(&format!("it waits: {}", waiting.detail));
+            said = waiting.detail;
+        }
+        pause = (pause * 2).min(Duration::from_mins(1));
+    }
+}
+
+fn left(project: &str, job: JobUuid) -> Failure {
+    Failure::new(Exit::Interrupted, format!("interrupted; job {job} goes on")).hint(format!(
+        "`kiln job logs {job} --project {project} --follow` waits for it, `kiln job cancel {job} --project {project}` ends it"
+    ))
+}
+
+fn failed(project: &str, job: &Job, last_event: &str) -> Failure {
+    let why = job.error.as_deref().unwrap_or("no reason was given");
+    let timed_out = last_event == "hard_timeout" || why.contains("ran into its timeout");
+    let exit = match job.status {
+        _ if timed_out => Exit::JobTimedOut,
+        Status::Canceled => Exit::JobCanceled,
+        Status::Pending
+        | Status::Claimed
+        | Status::Running
+        | Status::Completed
+        | Status::Processed
+        | Status::Failed
+        | Status::Abandoned => Exit::JobFailed,
+    };
+    let (uuid, status) = (job.uuid, job.status);
+    Failure::new(exit, format!("job {uuid} is {status}: {why}")).hint(format!(
+        "`kiln job events {uuid} --project {project}` shows its way, `kiln job retry` does it again"
+    ))
+}
