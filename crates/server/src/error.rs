@@ -99,6 +99,7 @@ impl From<Denied> for ApiError {
             Denied::Forbidden => Self::forbidden(),
             Denied::TooMany(exceeded) => exceeded.into(),
             Denied::Taken(_)
+            | Denied::InUse { .. }
             | Denied::Conflict(_)
             | Denied::Ended(_)
             | Denied::QueueClosed

@@ -11,6 +11,8 @@ mod engines;
 #[cfg(test)]
 mod kernel;
 #[cfg(test)]
+mod paired;
+#[cfg(test)]
 mod registry;
 #[cfg(test)]
 mod replay;

@@ -98,6 +98,10 @@ fn answer(operation: &Operation) -> Value {
             "description": "done",
             "content": { "text/plain": { "schema": { "type": "string" } } },
         }),
+        Answer::Picture => json!({
+            "description": "done",
+            "content": { "image/png": {}, "image/svg+xml": {} },
+        }),
         Answer::Socket => json!({ "description": "the connection becomes a WebSocket" }),
         Answer::Anything => json(json!({})),
         Answer::One(name) => json(reference(name)),
@@ -177,6 +181,7 @@ fn kind(kind: Kind) -> Value {
         Kind::Uuid => json!({ "type": "string", "format": "uuid" }),
         Kind::Time => json!({ "type": "string", "format": "date-time" }),
         Kind::Integer => json!({ "type": "integer" }),
+        Kind::Number => json!({ "type": "number" }),
         Kind::Between(least, most) => {
             json!({ "type": "integer", "minimum": least, "maximum": most })
         }

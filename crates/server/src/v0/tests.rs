@@ -2,6 +2,7 @@
 
 mod limits;
 mod members;
+mod numbers;
 mod people;
 mod projects;
 mod recorded;
