@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kiln_control::Denied;
+use kiln_control::access::Caller;
 use kiln_control::projects::{self, OnTheFly};
 use kiln_model::{OrganizationUuid, ProjectUuid};
 use kiln_server::{Server, ServerConfig};
@@ -90,8 +91,7 @@ fn create_project(config: &StoreConfig) -> Result<(), Failure> {
         organization: OrganizationUuid::mint(wall, &*config.entropy),
     };
     let create = move |tx: &mut dyn Tx| {
-        let slug = "bench".parse().expect("a valid slug");
-        projects::create_on_the_fly(tx, &slug, ids, None).map(drop)
+        projects::find_or_create(tx, &Caller::Anonymous, "bench", ids).map(drop)
     };
     let created = store.ledger.submit(create).wait();
     store.close();

@@ -7,7 +7,9 @@ mod keys;
 mod update;
 
 pub use begin::find_or_create;
-pub use create::{OnTheFly, create_on_the_fly, create_project};
+#[cfg(test)]
+pub(crate) use create::create_on_the_fly;
+pub use create::{OnTheFly, create_project};
 pub(crate) use delete::delete;
 pub use delete::delete_project;
 pub use keys::{create_project_key, rename_project_key, revoke_project_key};

@@ -26,6 +26,7 @@ use block::Blocks;
 use directory::Directory;
 use failure::object_error;
 use place::Place;
+use reader::Extent;
 use remote::Remote;
 
 pub use key::{NotAKey, ObjectKey};
@@ -88,10 +89,11 @@ impl Objects {
         key: &ObjectKey,
         digest: &Digest,
     ) -> Result<ObjectReader, Error> {
-        ObjectReader::open(self, key, digest, 0, u64::MAX).await
+        ObjectReader::open(self, key, digest, Extent::Whole).await
     }
 
-    /// Reads the bytes from `start` to `end`, exclusive; an end past the object is the object's end.
+    /// Reads the bytes from `start` to `end`, exclusive; an end past the object is the object's end. Every block is checked,
+    /// and the whole is not hashed again, even if it is read.
     pub async fn read_range(
         &self,
         key: &ObjectKey,
@@ -99,7 +101,7 @@ impl Objects {
         start: u64,
         end: u64,
     ) -> Result<ObjectReader, Error> {
-        ObjectReader::open(self, key, digest, start, end).await
+        ObjectReader::open(self, key, digest, Extent::Part(start..end)).await
     }
 
     /// A whole blob in memory, if it is no longer than `limit`.

@@ -5,7 +5,7 @@ use kiln_model::v0::{DateTime, JobConfig, JobOutput, PairedOutcome};
 use kiln_model::{JobUuid, Millis, ProjectUuid, Status};
 use kiln_store::sql::report::{self, Report, ReportMetric};
 use kiln_store::sql::{job, job_output};
-use kiln_store::{ObjectKey, Tx};
+use kiln_store::{Bell, ObjectKey, Tx};
 
 use super::{RunSettings, pairs, record};
 use crate::{Denied, jobs};
@@ -113,7 +113,11 @@ pub fn keep(
             }
             jobs::process(tx, id, epoch, "server")?;
         }
-        Err(reason) => report::set_status(tx, report_id, "invalid", Some(reason))?,
+        Err(reason) => {
+            report::set_status(tx, report_id, "invalid", Some(reason))?;
+            // Whoever follows the job hears that nothing more will come of it.
+            tx.ring(Bell::Job(id));
+        }
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ pub struct OnTheFly {
 }
 
 /// The project of a slug that nobody has yet: in its owner's own organization, or in one that nobody has claimed.
-pub fn create_on_the_fly(
+pub(crate) fn create_on_the_fly(
     tx: &mut dyn Tx,
     slug: &Slug,
     ids: OnTheFly,

@@ -138,7 +138,10 @@ impl Feed {
 /// The events after `seen`, and whether the job is over.
 async fn events_after(app: &App, id: i64, seen: i64) -> Result<(VecDeque<JobEvent>, bool), Denied> {
     let read = move |query: &mut dyn Query| {
-        let is_over = job::find(query, id)?.is_none_or(|job| is_over(job.life.status));
+        let is_over = match job::find(query, id)? {
+            Some(job) => is_over(query, &job)?,
+            None => true,
+        };
         let events = job_event::after(query, id, seen, MAX_EVENTS)?;
         let full = i64::try_from(events.len()).is_ok_and(|count| count == MAX_EVENTS);
         Ok((events.into_iter().map(show).collect(), is_over && !full))
@@ -146,9 +149,10 @@ async fn events_after(app: &App, id: i64, seen: i64) -> Result<(VecDeque<JobEven
     app.store.reader.read(read).await
 }
 
-/// A completed job is still to be processed.
-const fn is_over(status: Status) -> bool {
-    status.is_ended() && !matches!(status, Status::Completed)
+/// A completed job is still to be processed, unless its output could not be read.
+fn is_over(query: &mut dyn Query, job: &job::Job) -> Result<bool, Denied> {
+    let unreadable = jobs::unreadable(query, job)?.is_some();
+    Ok(job.life.status.is_ended() && (job.life.status != Status::Completed || unreadable))
 }
 
 fn show(row: job_event::JobEvent) -> JobEvent {

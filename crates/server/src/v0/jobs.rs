@@ -199,7 +199,7 @@ fn show<Q: Query + ?Sized>(query: &mut Q, found: &job::Job) -> Result<Job, Denie
 }
 
 /// Why the output of a completed job could not be read, if it could not.
-fn unreadable<Q: Query + ?Sized>(
+pub(super) fn unreadable<Q: Query + ?Sized>(
     query: &mut Q,
     found: &job::Job,
 ) -> Result<Option<String>, Denied> {

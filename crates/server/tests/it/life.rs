@@ -10,6 +10,7 @@ on_both_engines!(
     an_ended_job_is_done_again,
     a_job_says_why_it_waits,
     a_feed_goes_on_where_it_was_cut_off,
+    a_feed_ends_when_the_output_cannot_be_read,
     jobs_are_listed_by_status,
     unknown_and_foreign_jobs_look_alike,
     what_happens_is_counted,
@@ -70,6 +71,24 @@ async fn a_job_says_why_it_waits(town: &Town) {
     assert_eq!(why(&second).await["blocker"], "runners_busy");
     assert_eq!(why(&third).await["position"], 2);
     assert_eq!(why(&first).await["status"], "claimed");
+}
+
+async fn a_feed_ends_when_the_output_cannot_be_read(town: &Town) {
+    let place = town.place().await;
+    let (mut channel, job) = town.running(&place).await;
+    let mut feed = town.feed(&place, &job, None).await;
+    let results = json!([{"exit_code": 0, "stdout": "no numbers"}]);
+    channel
+        .say(json!({"event": "completed", "job": job, "results": results}))
+        .await;
+    let mut last = String::new();
+    while let Some((_, name)) = feed.next().await {
+        last = name;
+    }
+    assert_eq!(last, "complete");
+    let found = town.job(&place, &job).await;
+    assert_eq!(found["status"], "completed");
+    assert!(text(&found["error"]).contains("cannot read"), "{found}");
 }
 
 async fn a_feed_goes_on_where_it_was_cut_off(town: &Town) {

@@ -36,6 +36,10 @@ impl Blocks {
         rest.is_empty().then(|| Self(hashes.to_vec()))
     }
 
+    pub(super) fn count(&self) -> u64 {
+        self.0.len() as u64
+    }
+
     /// Whether `bytes` are what block number `index` was when it was written.
     pub(super) fn matches(&self, index: usize, bytes: &[u8]) -> bool {
         self.0

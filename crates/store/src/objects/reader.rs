@@ -1,4 +1,7 @@
-//! Reading an object: no byte is handed out before its block was checked, and the whole is checked at the end.
+//! Reading an object: no byte is handed out before its block was checked, and when the whole is asked for, it is checked at
+//! the end.
+
+use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 use kiln_model::Digest;
@@ -13,6 +16,13 @@ const BLOCK_SIZE: u64 = BLOCK as u64;
 /// How much is fetched at a time: enough that a distant S3 is not asked for every block.
 const WINDOW: u64 = 4 * BLOCK_SIZE;
 
+/// What of an object is read.
+#[derive(Clone, Debug)]
+pub(super) enum Extent {
+    Whole,
+    Part(Range<u64>),
+}
+
 /// A stream of checked bytes.
 #[derive(Debug)]
 pub struct ObjectReader {
@@ -25,7 +35,7 @@ pub struct ObjectReader {
     end: u64,
     /// None for an object of a single block, whose digest is its checksum.
     blocks: Option<Blocks>,
-    /// Only when the whole is read.
+    /// Only when the whole is asked for.
     whole: Option<WholeHasher>,
 }
 
@@ -34,8 +44,7 @@ impl ObjectReader {
         objects: &Objects,
         key: &ObjectKey,
         digest: &Digest,
-        start: u64,
-        end: u64,
+        extent: Extent,
     ) -> Result<Self, Error> {
         let size = objects.size(key).await?;
         let size = size.ok_or_else(|| {
@@ -50,9 +59,13 @@ impl ObjectReader {
         } else {
             None
         };
-        let (position, end) = (start.min(size), end.min(size));
-        let is_whole = position == 0 && end == size;
-        Ok(Self {
+        // No block would be checked if nothing were left of the object.
+        let is_whole = matches!(extent, Extent::Whole) || size == 0;
+        let (position, end) = match extent {
+            Extent::Whole => (0, size),
+            Extent::Part(range) => (range.start.min(size), range.end.min(size)),
+        };
+        let reader = Self {
             objects: objects.clone(),
             key: key.clone(),
             digest: digest.clone(),
@@ -61,7 +74,12 @@ impl ObjectReader {
             end,
             whole: is_whole.then(|| WholeHasher::new(digest.algorithm())),
             blocks,
-        })
+        };
+        let blocks = reader.blocks.as_ref();
+        if blocks.is_some_and(|blocks| blocks.count() != size.div_ceil(BLOCK_SIZE)) {
+            return Err(reader.corrupt("its length"));
+        }
+        Ok(reader)
     }
 
     /// The size of the whole object.

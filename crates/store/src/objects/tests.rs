@@ -254,6 +254,32 @@ async fn a_flipped_bit_is_found_named_and_never_served() {
 }
 
 #[tokio::test]
+async fn an_object_that_was_cut_short_is_found_however_it_is_read() {
+    let directory = TempDir::new().unwrap();
+    let objects = open(directory.path().to_str().unwrap());
+    for left in [0, 5, MEBIBYTE, 2 * MEBIBYTE, 2 * MEBIBYTE + 5] {
+        let length = 3 * MEBIBYTE;
+        let stored = put(&objects, &pattern(length)).await;
+        let path = directory.path().join(stored.key.as_str());
+        let file = std::fs::File::options().write(true).open(path).unwrap();
+        file.set_len(left as u64).unwrap();
+        let whole = async {
+            let reader = objects.read_blob(&stored.digest).await?;
+            reader.collect(u64::MAX).await
+        };
+        let part = async {
+            let (key, end) = (&stored.key, length as u64);
+            let reader = objects.read_range(key, &stored.digest, 0, end).await?;
+            reader.collect(u64::MAX).await
+        };
+        for read in [whole.await, part.await] {
+            assert_eq!(kind(&read.unwrap_err()), ObjectErrorKind::Corrupt, "{left}");
+        }
+        objects.delete(&stored.key).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn damaged_or_missing_checksums_make_the_object_unreadable_but_named() {
     let directory = TempDir::new().unwrap();
     let objects = open(directory.path().to_str().unwrap());

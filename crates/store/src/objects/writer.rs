@@ -2,6 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use kiln_model::{Algorithm, Digest};
+use sha2::Sha256;
 
 use super::block::{BLOCK, BlockHasher, WholeHasher, checksum_name};
 use super::directory::FileUpload;
@@ -63,6 +64,14 @@ impl ObjectWriter {
     /// How many bytes were written so far.
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// The hash of what was written so far, where that is by SHA-256: whoever needs the hash of the same bytes has it here.
+    pub const fn sha256(&self) -> Option<&Sha256> {
+        match &self.whole {
+            WholeHasher::Sha256(hasher) => Some(hasher),
+            WholeHasher::Sha512(_) => None,
+        }
     }
 
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use axum::Router;
 use kiln_control::Heartbeats;
+use kiln_control::access::Caller;
 use kiln_control::bench::BenchSettings;
-use kiln_control::limits::{Limits, RateLimits};
+use kiln_control::limits::Limits;
 use kiln_control::projects::{self, OnTheFly};
 use kiln_model::{OrganizationUuid, ProjectUuid};
 use kiln_registry::Registry;
@@ -68,7 +69,7 @@ impl Door {
                 organization: OrganizationUuid::mint(wall, &*entropy),
             };
             let create = move |tx: &mut dyn Tx| {
-                projects::create_on_the_fly(tx, &slug.parse().unwrap(), ids, None).map(drop)
+                projects::find_or_create(tx, &Caller::Anonymous, slug, ids).map(drop)
             };
             store.ledger.submit(create).await.unwrap();
         }
@@ -78,13 +79,13 @@ impl Door {
         let app = Arc::new(App {
             trusted_proxies: Vec::new(),
             offers: None,
-            limits: Limits::new(RateLimits::default()),
             registry: Registry::new(store.clone()),
             tokens: Tokens::new(b"secret".to_vec()),
             bench: BenchSettings::new(public_url.clone()),
             heartbeats: Heartbeats::default(),
             channels: Channels::default(),
             metrics: Metrics::default(),
+            limits: Limits::default(),
             clock,
             entropy,
             public_url,
