@@ -13,6 +13,7 @@ Examples:
   cargo xtask bench                        everything, about a minute
   cargo xtask bench ledger --seconds 30    one measurement, longer
   cargo xtask bench kernel --json          for a program
+  cargo xtask bench verdicts               how often paired verdicts are right
   cargo xtask bench registry               push and pull with skopeo, some minutes
   cargo xtask bench --slow-fsync 4.5       as on a disk that takes 4.5 ms longer than this one
   cargo xtask bench --dir /mnt/disk        on another disk than that of the temporary directory
@@ -54,6 +55,10 @@ pub(crate) enum Subject {
     Ledger,
     /// The kernel's poll, in memory and on `SQLite`.
     Kernel,
+    /// How often paired verdicts are right.
+    Verdicts,
+    /// A large report, and a plot among a million metrics.
+    Numbers,
     /// The adapters on real output, beside a plain reading of the same bytes.
     Adapters,
     /// Push and pull with skopeo, beside `docker-registry`. Takes minutes, and so is not part of `all`.

@@ -10,6 +10,7 @@ mod fsync;
 mod kernel;
 mod ledger;
 mod machine;
+mod numbers;
 mod registry;
 mod report;
 mod sample;
@@ -17,6 +18,7 @@ mod slow_fsync;
 mod statistics;
 mod stopwatch;
 mod target;
+mod verdicts;
 mod window;
 
 use std::io::{self, Write};
@@ -60,6 +62,12 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     if arguments.subject.includes(Subject::Kernel) {
         measurements.push(kernel::measure_memory(window, &say)?);
         measurements.push(kernel::measure_sqlite(place.path(), window, &say)?);
+    }
+    if arguments.subject.includes(Subject::Verdicts) {
+        measurements.push(verdicts::measure(&say)?);
+    }
+    if arguments.subject.includes(Subject::Numbers) {
+        measurements.push(numbers::measure(place.path(), &say)?);
     }
     if arguments.subject.includes(Subject::Adapters) {
         measurements.push(adapters::measure(window, &say)?);

@@ -40,11 +40,13 @@ impl Display for Machine {
 impl Display for Measurement {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}", self.name, self.what)?;
-        write!(
-            f,
-            "  {:<42} {:>12} {:>21} {:>7} {:>7}  ours by this",
-            "", self.unit, "lowest–highest", "/commit", "CPU µs"
-        )?;
+        if !self.sides.is_empty() {
+            write!(
+                f,
+                "  {:<42} {:>12} {:>21} {:>7} {:>7}  ours by this",
+                "", self.unit, "lowest–highest", "/commit", "CPU µs"
+            )?;
+        }
         for side in &self.sides {
             write!(f, "\n  {side}")?;
         }

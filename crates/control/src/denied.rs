@@ -28,6 +28,11 @@ pub enum Denied {
     Invalid(String),
     #[error("{0} is taken")]
     Taken(&'static str),
+    #[error("this {what} cannot be deleted: {why}")]
+    InUse {
+        what: &'static str,
+        why: &'static str,
+    },
     /// It would contradict what is there.
     #[error("{0}")]
     Conflict(&'static str),

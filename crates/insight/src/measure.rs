@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use crate::threshold::Direction;
 
 pub(crate) const LATENCY: &str = "latency";
 pub(crate) const THROUGHPUT: &str = "throughput";
@@ -17,44 +17,37 @@ pub(crate) const PEAK_MEMORY: &str = "peak-memory";
 pub(crate) const ALLOCATED: &str = "allocated";
 pub(crate) const ALLOCATIONS: &str = "allocations";
 
-/// Which way a measure gets better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    LowerIsBetter,
-    HigherIsBetter,
-}
-
 /// What is known about a measure by its name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasureInfo {
     pub units: Cow<'static, str>,
-    pub direction: Direction,
+    /// Nothing where nobody can tell.
+    pub direction: Option<Direction>,
 }
 
 /// The unit and the direction of a measure. Names that adapters make are known; a name may carry its unit in parentheses at its
-/// end, or be one itself (`compares/op`). What counts per second is better when it is higher, everything else when it is lower.
+/// end, or be one itself (`compares/op`). What counts per second is better when it is larger, other units when they are smaller.
 pub fn describe(measure: &str) -> MeasureInfo {
     let of_tool = |tool: &&str| measure.strip_prefix(tool);
     let counter = TOOLS.iter().find_map(of_tool).unwrap_or(measure);
     if let Some((_, units, direction)) = KNOWN.iter().find(|(name, ..)| *name == counter) {
-        return info(*units, *direction);
+        return info(*units, Some(*direction));
     }
     if measure.ends_with("-latency") {
-        return info(NANOSECONDS, Direction::LowerIsBetter);
+        return info(NANOSECONDS, Some(Lower));
     }
     let in_parentheses = measure
         .strip_suffix(')')
         .and_then(|rest| rest.rsplit_once(" ("))
         .map(|(_, unit)| unit);
     match in_parentheses {
-        Some(unit) => info(unit.to_owned(), direction_of(unit)),
-        None if measure.contains('/') => info(measure.to_owned(), direction_of(measure)),
-        None => info("Measure (units)", Direction::LowerIsBetter),
+        Some(unit) => info(unit.to_owned(), Some(direction_of(unit))),
+        None if measure.contains('/') => info(measure.to_owned(), Some(direction_of(measure))),
+        None => info("Measure (units)", None),
     }
 }
 
-fn info(units: impl Into<Cow<'static, str>>, direction: Direction) -> MeasureInfo {
+fn info(units: impl Into<Cow<'static, str>>, direction: Option<Direction>) -> MeasureInfo {
     MeasureInfo {
         units: units.into(),
         direction,
@@ -64,9 +57,9 @@ fn info(units: impl Into<Cow<'static, str>>, direction: Direction) -> MeasureInf
 fn direction_of(unit: &str) -> Direction {
     let per_second = ["/s", "/sec", "/second", "/ms", "/us", "/ns", "/min"];
     if per_second.iter().any(|end| unit.ends_with(end)) {
-        Direction::HigherIsBetter
+        Higher
     } else {
-        Direction::LowerIsBetter
+        Lower
     }
 }
 
@@ -74,7 +67,7 @@ const NANOSECONDS: &str = "nanoseconds (ns)";
 const BYTES: &str = "bytes";
 const PERCENT: &str = "percent (%)";
 
-use Direction::{HigherIsBetter as Higher, LowerIsBetter as Lower};
+use Direction::{LargerIsBetter as Higher, SmallerIsBetter as Lower};
 
 /// Tools of Valgrind that count what another one counts too put their names before the measure.
 const TOOLS: [&str; 6] = [
@@ -180,9 +173,12 @@ mod tests {
 
     #[test]
     fn built_in_measures_have_the_units_of_stock_servers() {
-        assert_eq!(describe("latency"), info("nanoseconds (ns)", Lower));
-        assert_eq!(describe("throughput"), info("operations / second", Higher));
-        assert_eq!(describe("file-size"), info("bytes", Lower));
+        assert_eq!(describe("latency"), info("nanoseconds (ns)", Some(Lower)));
+        assert_eq!(
+            describe("throughput"),
+            info("operations / second", Some(Higher))
+        );
+        assert_eq!(describe("file-size"), info("bytes", Some(Lower)));
     }
 
     #[test]
@@ -200,15 +196,18 @@ mod tests {
 
     #[test]
     fn a_name_may_carry_its_unit() {
-        assert_eq!(describe("gc.alloc.rate (MB/sec)"), info("MB/sec", Higher));
-        assert_eq!(describe("gc.count (counts)"), info("counts", Lower));
-        assert_eq!(describe("compares/op"), info("compares/op", Lower));
-        assert_eq!(describe("widgets/s"), info("widgets/s", Higher));
+        assert_eq!(
+            describe("gc.alloc.rate (MB/sec)"),
+            info("MB/sec", Some(Higher))
+        );
+        assert_eq!(describe("gc.count (counts)"), info("counts", Some(Lower)));
+        assert_eq!(describe("compares/op"), info("compares/op", Some(Lower)));
+        assert_eq!(describe("widgets/s"), info("widgets/s", Some(Higher)));
     }
 
     #[test]
-    fn an_unknown_measure_has_the_unit_text_of_stock_servers() {
-        assert_eq!(describe("widgets"), info("Measure (units)", Lower));
+    fn an_unknown_measure_has_the_unit_text_of_stock_servers_and_no_direction() {
+        assert_eq!(describe("widgets"), info("Measure (units)", None));
     }
 
     #[test]

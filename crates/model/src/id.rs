@@ -7,6 +7,7 @@ mod uuid;
 pub use lsn::{Lsn, NotAnLsn};
 pub use ulid::{NotAnId, RuntimeJobId, RuntimeLeaseId, WorkerId};
 pub use uuid::{
-    BranchUuid, HeadUuid, JobUuid, KeyUuid, NotAUuid, OrganizationUuid, ProjectUuid, ReportUuid,
-    RunnerUuid, SpecUuid, TestbedUuid, UserUuid,
+    AlertUuid, BenchmarkUuid, BranchUuid, HeadUuid, JobUuid, KeyUuid, MeasureUuid, MetricUuid,
+    ModelUuid, NotAUuid, OrganizationUuid, PlotUuid, ProjectUuid, ReportUuid, RunnerUuid, SpecUuid,
+    TestbedUuid, ThresholdUuid, UserUuid,
 };

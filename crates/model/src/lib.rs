@@ -12,9 +12,10 @@ pub mod v0;
 
 pub use digest::{Algorithm, Digest, NotADigest};
 pub use id::{
-    BranchUuid, HeadUuid, JobUuid, KeyUuid, Lsn, NotAUuid, NotAnId, NotAnLsn, OrganizationUuid,
-    ProjectUuid, ReportUuid, RunnerUuid, RuntimeJobId, RuntimeLeaseId, SpecUuid, TestbedUuid,
-    UserUuid, WorkerId,
+    AlertUuid, BenchmarkUuid, BranchUuid, HeadUuid, JobUuid, KeyUuid, Lsn, MeasureUuid, MetricUuid,
+    ModelUuid, NotAUuid, NotAnId, NotAnLsn, OrganizationUuid, PlotUuid, ProjectUuid, ReportUuid,
+    RunnerUuid, RuntimeJobId, RuntimeLeaseId, SpecUuid, TestbedUuid, ThresholdUuid, UserUuid,
+    WorkerId,
 };
 pub use name::{
     BranchName, Email, GitHash, InvalidName, MAX_BRANCH_NAME, MAX_NAME, PoolName, ProjectUrl,

@@ -4,11 +4,15 @@ mod adapter;
 mod channel;
 mod conditions;
 mod datetime;
+mod insight;
 mod job;
 mod job_channel;
 mod key;
 mod noise;
+mod paired;
+mod patched;
 mod people;
+mod perf;
 mod project;
 mod run;
 mod server;
@@ -20,17 +24,29 @@ pub use conditions::{
     Conditions, CpuSample, Frequency, IterationUsage, Pressure, SealedLayer, StageTimes, Truncated,
 };
 pub use datetime::DateTime;
+pub use insight::{
+    Alert, AlertPatch, AlertSummary, Benchmark, Boundary, DimensionPatch, Measure, Model,
+    NewBenchmark, NewBranch, NewMeasure, NewModel, NewTestbed, NewThreshold, StoredMetric,
+    Threshold, ThresholdSummary, ThresholdUpdate,
+};
 pub use job::{Blocker, ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, JobOutput, Waiting};
 pub use job_channel::{ClaimRequest, JobMessage, PullToken};
 pub use key::{CreatedProjectKey, CreatedUserKey, NewKey, ProjectKey, UpdateKey, UserKey};
 pub use noise::{CoreSplit, Knob, KnobState, NoiseProbe, NoiseReceipt};
+pub use paired::{NewPaired, PairedConfig, PairedLine, PairedOutcome, PairedTurns};
+pub use patched::Patched;
 pub use people::{
     Allowed, Invited, Member, NewMember, NewOrganization, NewUser, Organization, Permission, Plan,
     PlanLevel, Role, UpdateMember, UpdateOrganization, UpdatePlan, UpdateUser, User,
 };
+pub use perf::{
+    ChangePoint, CompareLine, CompareReport, NewPlot, OneMetric, Perf, PerfLine, PerfMetric, Plot,
+    PlotPatch,
+};
 pub use project::{NewProject, Project, UpdateProject, Visibility};
 pub use run::{
-    Branch, Head, Metric, NewRun, NewRunJob, Report, ReportMeasure, ReportResult, Settings,
+    AlertCounts, Branch, Head, HeadStart, Metric, NewReport, NewRun, NewRunJob, Report,
+    ReportCounts, ReportMeasure, ReportResult, ResultCounts, RunThresholds, Settings, StartPoint,
     Testbed, UserSummary, Version,
 };
 pub use server::{AuditEntry, ConsoleConfig, JobCounts, ServerConfig, ServerStats, ServerVersion};

@@ -75,6 +75,13 @@ impl From<&str> for Captured {
 }
 
 impl Iteration {
+    /// The texts that hold results: the files that were asked for, or what was written to standard output.
+    pub(crate) fn result_texts(&self) -> impl Iterator<Item = &str> {
+        let files = self.files.iter().flat_map(BTreeMap::values);
+        let stdout = self.files.is_none().then_some(&self.stdout);
+        files.chain(stdout).map(|captured| captured.text.as_str())
+    }
+
     fn kept_bytes(&self) -> usize {
         self.texts().map(|captured| captured.text.len()).sum()
     }

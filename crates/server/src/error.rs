@@ -77,6 +77,7 @@ impl From<Denied> for ApiError {
             Denied::Revoked | Denied::Unauthorized => Self::unauthorized(),
             Denied::Forbidden => Self::forbidden(),
             Denied::Taken(_)
+            | Denied::InUse { .. }
             | Denied::Conflict(_)
             | Denied::Ended(_)
             | Denied::QueueClosed

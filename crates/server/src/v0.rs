@@ -1,12 +1,21 @@
 //! The bench door.
 
+mod alerts;
+mod compare;
+mod csv;
+mod dimensions;
 mod directory;
 mod events;
+mod insight;
 mod jobs;
 mod kernel;
 mod listing;
 mod members;
 mod organizations;
+mod paging;
+mod perf;
+mod perf_img;
+mod plots;
 mod project_keys;
 mod projects;
 mod registry;
@@ -14,7 +23,9 @@ mod reports;
 mod run;
 mod runners;
 mod server;
+mod show;
 mod specs;
+mod thresholds;
 mod user_keys;
 mod users;
 
@@ -86,8 +97,5 @@ pub(crate) fn routes() -> Router<Shared> {
             "/v0/projects/{project}/jobs/{job}/why",
             get(jobs::explain_job),
         )
-        .route(
-            "/v0/projects/{project}/reports/{report}",
-            get(reports::get_report),
-        )
+        .merge(insight::routes())
 }

@@ -44,6 +44,10 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "0005_registry_lifecycle",
         script: Script::Portable(include_str!("../migrations/0005_registry_lifecycle.sql")),
     },
+    Migration {
+        name: "0006_insight",
+        script: Script::Portable(include_str!("../migrations/0006_insight.sql")),
+    },
 ];
 
 impl Script {

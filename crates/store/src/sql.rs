@@ -3,26 +3,36 @@
 
 pub mod account;
 pub mod account_key;
+pub mod alert;
 pub mod audit;
+pub mod benchmark;
 pub mod branch;
+pub mod dimension;
+pub mod head;
 pub mod heartbeat;
 pub mod job;
 pub mod job_event;
 pub mod job_output;
 pub mod lane;
 pub mod listing;
+pub mod measure;
 pub mod member;
+pub mod metric;
 pub mod organization;
+pub mod plot;
 pub mod project;
 pub mod project_key;
 pub mod queue;
 pub mod registry;
 pub mod report;
 pub mod runner;
+pub mod series;
 pub mod setting;
 pub mod spec;
 pub mod stats;
 pub mod testbed;
+pub mod threshold;
+pub mod threshold_model;
 pub mod waiting;
 
 use std::str::FromStr;

@@ -29,7 +29,13 @@ const RULES: [(&str, May); 18] = [
     ),
     (
         "kiln-runner",
-        Know(&["kiln-sandbox", "kiln-image", "kiln-client", "kiln-model"]),
+        Know(&[
+            "kiln-sandbox",
+            "kiln-image",
+            "kiln-insight",
+            "kiln-client",
+            "kiln-model",
+        ]),
     ),
     (
         "kiln-server",

@@ -1,35 +1,55 @@
 //! Output becomes a report's numbers.
 
 use kiln_insight::{Results, read_all, result_texts};
-use kiln_model::v0::{DateTime, JobConfig, JobOutput};
+use kiln_model::v0::{DateTime, JobConfig, JobOutput, PairedOutcome};
 use kiln_model::{JobUuid, Millis, ProjectUuid, Status};
 use kiln_store::sql::report::{self, Report, ReportMetric};
 use kiln_store::sql::{job, job_output};
 use kiln_store::{ObjectKey, Tx};
 
-use super::RunSettings;
+use super::{RunSettings, pairs, record};
 use crate::{Denied, jobs};
 
 /// What was read out of an output, before anything is written: metrics, or why there are none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
     pub metrics: Result<Vec<ReportMetric>, String>,
+    /// How two images compare, where they took turns.
+    pub paired: Option<PairedOutcome>,
 }
 
-/// Reads the output of a job as its report's settings say. Pure: no transaction, no I/O.
-pub fn parse(report: &Report, output: &[u8]) -> Parsed {
-    Parsed {
-        metrics: read(report, output),
+/// Reads the output of a job as its report's settings say, and its own configuration. Pure: no transaction, no I/O.
+pub fn parse(report: &Report, config: &str, output: &[u8]) -> Parsed {
+    match read(report, config, output) {
+        Ok((metrics, paired)) => Parsed {
+            metrics: Ok(metrics),
+            paired,
+        },
+        Err(reason) => Parsed {
+            metrics: Err(reason),
+            paired: None,
+        },
     }
 }
 
-fn read(report: &Report, output: &[u8]) -> Result<Vec<ReportMetric>, String> {
+fn read(
+    report: &Report,
+    config: &str,
+    output: &[u8],
+) -> Result<(Vec<ReportMetric>, Option<PairedOutcome>), String> {
+    let config: JobConfig = serde_json::from_str(config)
+        .map_err(|error| format!("the stored job cannot be read: {error}"))?;
     let output: JobOutput = serde_json::from_slice(output)
         .map_err(|error| format!("the stored output cannot be read: {error}"))?;
     let settings: Option<kiln_model::v0::Settings> = serde_json::from_str(&report.settings)
         .map_err(|error| format!("the stored settings cannot be read: {error}"))?;
     let settings = RunSettings::check(settings.as_ref()).map_err(|denied| denied.to_string())?;
-    read_texts(settings, &result_texts(&output.results))
+    if let Some(paired) = &config.paired {
+        let (metrics, outcome) = pairs::read(&config, paired, &output, settings)?;
+        return Ok((metrics, Some(outcome)));
+    }
+    let metrics = read_texts(settings, &result_texts(&output.results))?;
+    Ok((metrics, None))
 }
 
 /// Reads result texts, each of which is an iteration of its own unless they are folded.
@@ -85,7 +105,12 @@ pub fn keep(
     report::set_times(tx, report_id, start, end)?;
     match &parsed.metrics {
         Ok(metrics) => {
-            publish(tx, report_id, metrics)?;
+            let report = report::find(tx, report_id)?.ok_or(Denied::NotFound("report"))?;
+            publish(tx, &report, metrics)?;
+            if let Some(outcome) = &parsed.paired {
+                let text = serde_json::to_string(outcome).expect("an outcome is plain data");
+                report::set_paired(tx, report_id, &text)?;
+            }
             jobs::process(tx, id, epoch, "server")?;
         }
         Err(reason) => report::set_status(tx, report_id, "invalid", Some(reason))?,
@@ -96,13 +121,11 @@ pub fn keep(
 /// Gives a report its numbers: it is ready.
 pub(super) fn publish(
     tx: &mut dyn Tx,
-    report: i64,
+    report: &Report,
     metrics: &[ReportMetric],
 ) -> Result<(), Denied> {
-    for metric in metrics {
-        report::add_metric(tx, report, metric)?;
-    }
-    report::set_status(tx, report, "ready", None)?;
+    record(tx, report, metrics)?;
+    report::set_status(tx, report.id, "ready", None)?;
     Ok(())
 }
 
@@ -126,6 +149,8 @@ mod tests {
     use super::*;
 
     const UUID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+    const CONFIG: &str = r#"{"registry": "http://127.0.0.1", "project": "01890a5d-ac96-774b-bcce-b302099a8057", "timeout": 60,
+        "digest": "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}"#;
 
     fn report(adapter: Adapter) -> Report {
         Report {
@@ -162,7 +187,7 @@ mod tests {
     #[test]
     fn each_adapter_is_reached_by_its_name_on_the_wire() {
         for adapter in Adapter::ALL.iter().copied() {
-            let parsed = parse(&report(adapter), &output("no result"));
+            let parsed = parse(&report(adapter), CONFIG, &output("no result"));
             let reason = parsed.metrics.unwrap_err();
             let expected = format!("the adapter {adapter} cannot read result 0: ");
             assert!(reason.starts_with(&expected), "{reason}");
@@ -172,7 +197,7 @@ mod tests {
     #[test]
     fn output_of_a_harness_becomes_metrics() {
         let text = "BenchmarkAdd-2   1000   12.5 ns/op   16 B/op";
-        let metrics = parse(&report(Adapter::GoBench), &output(text))
+        let metrics = parse(&report(Adapter::GoBench), CONFIG, &output(text))
             .metrics
             .unwrap();
         let found: Vec<(&str, &str, f64)> = metrics

@@ -8,17 +8,18 @@ use kiln_model::{
     ReportUuid, ResourceName, Retry, Slug, TestbedUuid, Timeouts,
 };
 use kiln_store::Tx;
-use kiln_store::sql::branch::NewBranch;
+use kiln_store::sql::branch::{Branch, NewBranch};
 use kiln_store::sql::job::{Job, NewJob};
 use kiln_store::sql::project::Project;
 use kiln_store::sql::report::{self, Report};
 use kiln_store::sql::spec::{self, Spec};
-use kiln_store::sql::{branch, project, testbed};
+use kiln_store::sql::testbed::Testbed;
+use kiln_store::sql::{branch, dimension, project, testbed};
 
 use super::image::{ImageReference, ImageVersion};
 use super::tier::Tier;
 use super::work::Work;
-use super::{BenchSettings, RunSettings, process};
+use super::{BenchSettings, Ids, RunSettings, apply_thresholds, pairs, process, start_branch};
 use crate::access::{self, Caller};
 use crate::projects::{self, OnTheFly};
 use crate::{Denied, jobs};
@@ -72,13 +73,14 @@ pub fn submit_run(
     resolve: ResolveImage,
 ) -> Result<Submitted, Denied> {
     let run = &submission.run;
-    let image = match &submission.work {
+    let (image, head) = match &submission.work {
         Work::Job(job) => {
-            let image = ImageReference::parse(&job.image)?;
-            image.check_host(&settings.registry_url)?;
-            Some(image)
+            let image = reference(&job.image, settings)?;
+            let head = job.paired.as_ref().map(|paired| &paired.image);
+            let head = head.map(|image| reference(image, settings)).transpose()?;
+            (Some(image), head)
         }
-        Work::Results { .. } => None,
+        Work::Results { .. } => (None, None),
     };
     let project = find_or_create_project(tx, submission, image.as_ref())?;
     if let Some(key) = &run.idempotency_key {
@@ -91,10 +93,12 @@ pub fn submit_run(
         Work::Job(ask) => {
             let spec = choose_spec(tx, &project, run, ask)?;
             let image = image.ok_or(Denied::NotFound("image"))?;
-            let digest = match &image.version {
-                ImageVersion::Digest(digest) => digest.clone(),
-                ImageVersion::Tag(tag) => resolve(tx, &project, &image, tag)?,
+            let mut resolve = |image: &ImageReference<'_>| match &image.version {
+                ImageVersion::Digest(digest) => Ok(digest.clone()),
+                ImageVersion::Tag(tag) => resolve(tx, &project, image, tag),
             };
+            let digest = resolve(&image)?;
+            let head = head.as_ref().map(resolve).transpose()?;
             let wall = tx.wall();
             let report = insert_report(tx, submission, &project, Some(&spec), (wall, wall))?;
             let job = submit_job(
@@ -107,6 +111,7 @@ pub fn submit_run(
                     report: report.id,
                     ask,
                     digest,
+                    head,
                 },
             )?;
             Ok(Submitted::New {
@@ -120,11 +125,17 @@ pub fn submit_run(
             metrics,
         } => {
             let mut report = insert_report(tx, submission, &project, None, (*start, *end))?;
-            process::publish(tx, report.id, metrics)?;
+            process::publish(tx, &report, metrics)?;
             "ready".clone_into(&mut report.status);
             Ok(Submitted::New { report, job: None })
         }
     }
+}
+
+fn reference<'a>(text: &'a str, settings: &BenchSettings) -> Result<ImageReference<'a>, Denied> {
+    let image = ImageReference::parse(text)?;
+    image.check_host(&settings.registry_url)?;
+    Ok(image)
 }
 
 /// The spec of the job, of the testbed that was named, or of the server; in this order.
@@ -140,7 +151,7 @@ fn choose_spec(
             .ok_or(Denied::NotFound("spec"));
     }
     if let Some(name) = &run.testbed
-        && let Some(testbed) = testbed::find_by_ref(tx, project.id, name.as_str())?
+        && let Some(testbed) = dimension::find_by_name::<Testbed, _>(tx, project.id, name.as_str())?
         && let Some(id) = testbed.spec
         && let Some(spec) = spec::find(tx, id)?.filter(|spec| spec.archived.is_none())
     {
@@ -168,6 +179,10 @@ fn insert_report(
         .hash
         .clone()
         .or_else(|| context(run, "branch/hash")?.parse().ok());
+    let ids = Ids::new(submission.job);
+    if let Some(start) = &run.start_point {
+        start_branch(tx, project.id, &branch_name, start, &ids)?;
+    }
     let branch = branch::ensure(
         tx,
         project.id,
@@ -183,6 +198,9 @@ fn insert_report(
         spec.map(|spec| spec.id),
         submission.testbed,
     )?;
+    if let Some(thresholds) = &run.thresholds {
+        apply_thresholds(tx, project.id, (branch.id, testbed.id), thresholds, &ids)?;
+    }
     let mut report = Report {
         id: 0,
         uuid: submission.report,
@@ -210,7 +228,7 @@ fn choose_branch(tx: &mut dyn Tx, project: &Project, run: &NewRun) -> Result<Bra
         let from_context = context(run, "branch/ref/name").and_then(|name| name.parse().ok());
         return Ok(from_context.unwrap_or_else(|| "main".parse().expect("a valid branch")));
     };
-    match branch::find_by_ref(tx, project.id, asked.as_str())? {
+    match dimension::find_by_name::<Branch, _>(tx, project.id, asked.as_str())? {
         Some(found) => Ok(found.name),
         None if asked.as_str().parse::<BranchUuid>().is_ok() => Err(Denied::NotFound("branch")),
         None => Ok(asked.clone()),
@@ -231,7 +249,7 @@ fn choose_testbed(
         let from_context = context(run, "testbed/os").and_then(|name| name.parse().ok());
         return Ok(from_context.unwrap_or_else(|| "localhost".parse().expect("a valid name")));
     };
-    match testbed::find_by_ref(tx, project.id, asked.as_str())? {
+    match dimension::find_by_name::<Testbed, _>(tx, project.id, asked.as_str())? {
         Some(found) => Ok(found.name),
         None if asked.as_str().parse::<TestbedUuid>().is_ok() => Err(Denied::NotFound("testbed")),
         None => Ok(asked.clone()),
@@ -245,6 +263,8 @@ struct Order<'a> {
     report: i64,
     ask: &'a NewRunJob,
     digest: Digest,
+    /// The image that takes turns with it.
+    head: Option<Digest>,
 }
 
 fn submit_job(
@@ -256,7 +276,7 @@ fn submit_job(
     let tier = Tier::Enterprise;
     let asked = order.ask.timeout.map(u64::from).map(Duration::from_secs);
     let timeout = tier.timeout(asked, settings.default_timeout);
-    let config = config(order, &submission.run, settings, timeout);
+    let config = config(order, submission, settings, timeout);
     let organization = order.project.organization_id;
     let ask = NewJob {
         public_id: Some(submission.job.to_string()),
@@ -342,11 +362,12 @@ fn project_of_context(run: &NewRun) -> Option<Slug> {
 
 fn config(
     order: &Order<'_>,
-    run: &NewRun,
+    submission: &Submission,
     settings: &BenchSettings,
     timeout: Duration,
 ) -> JobConfig {
-    let (ask, chosen) = (order.ask, run.settings.as_ref());
+    let (ask, chosen) = (order.ask, submission.run.settings.as_ref());
+    let paired = ask.paired.as_ref().zip(order.head.clone());
     JobConfig {
         registry: settings.registry_url.clone(),
         project: order.project.uuid,
@@ -364,5 +385,6 @@ fn config(
         fold: chosen.and_then(|settings| settings.fold.clone()),
         allow_failure: ask.allow_failure,
         backdate: ask.backdate,
+        paired: paired.map(|(ask, head)| pairs::config(ask, head, submission.settings.adapter)),
     }
 }

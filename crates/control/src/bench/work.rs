@@ -12,7 +12,7 @@ use kiln_model::Millis;
 use kiln_model::v0::{NewRun, NewRunJob};
 use kiln_store::sql::report::ReportMetric;
 
-use super::{RunSettings, process};
+use super::{RunSettings, pairs, process};
 use crate::Denied;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -100,6 +100,9 @@ fn check(job: &NewRunJob) -> Result<(), Denied> {
     }
     if too_many(job.file_paths.as_ref().map(Vec::len), MAX_FILES) {
         return invalid("`file_paths` has at most 255 entries");
+    }
+    if let Some(paired) = &job.paired {
+        pairs::check(job, paired)?;
     }
     if job.timeout == Some(0) {
         return invalid("unable to parse JSON body: job.timeout: Invalid timeout: 0");

@@ -105,7 +105,7 @@ impl TaskHandler {
         let Some(found) = found else {
             return Ok(Prepared::Nothing(Task::Process { job: id, epoch }));
         };
-        let parsed = bench::parse(&found.report, &found.body);
+        let parsed = bench::parse(&found.report, &found.config, &found.body);
         let asked = (found.object_key.to_string(), found.digest.to_string());
         self.store
             .outside("keep an output", &asked, || {
@@ -126,6 +126,8 @@ impl TaskHandler {
 
 struct Found {
     report: report::Report,
+    /// The job's own words about what it is.
+    config: String,
     body: Vec<u8>,
     digest: Digest,
     object_key: ObjectKey,
@@ -154,6 +156,7 @@ fn load(query: &mut dyn Query, id: i64, epoch: i64) -> Result<Option<Found>, Den
     let uuid = public_id.ok_or(Denied::NotFound("job"))?;
     Ok(Some(Found {
         report,
+        config: found.ask.work,
         body,
         digest: output.digest,
         object_key: output_key(project.uuid, uuid),
@@ -186,6 +189,7 @@ fn status(denied: Denied) -> Status {
         | Denied::RetriesSpent(_)
         | Denied::Invalid(_)
         | Denied::Taken(_)
+        | Denied::InUse { .. }
         | Denied::Conflict(_)
         | Denied::Unauthorized
         | Denied::Forbidden

@@ -55,17 +55,24 @@ macro_rules! uuid_ids {
 }
 
 uuid_ids! {
+    AlertUuid,
+    BenchmarkUuid,
     BranchUuid,
     HeadUuid,
     JobUuid,
     /// A user's, project's or runner's key.
     KeyUuid,
+    MeasureUuid,
+    MetricUuid,
+    ModelUuid,
     OrganizationUuid,
+    PlotUuid,
     ProjectUuid,
     ReportUuid,
     RunnerUuid,
     SpecUuid,
     TestbedUuid,
+    ThresholdUuid,
     UserUuid,
 }
 

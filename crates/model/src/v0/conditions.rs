@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::NoiseReceipt;
+use super::{NoiseReceipt, PairedTurns};
 use crate::Digest;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,9 @@ pub struct Conditions {
     /// How quiet the host was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseReceipt>,
+    /// How two images took turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paired: Option<PairedTurns>,
     /// What this version cannot read.
     #[serde(flatten)]
     pub other: Map<String, Value>,
@@ -148,6 +151,7 @@ impl From<Value> for Conditions {
             iterations: take(&mut other, "iterations"),
             truncated: take(&mut other, "truncated"),
             noise: take(&mut other, "noise"),
+            paired: take(&mut other, "paired"),
             other,
         }
     }

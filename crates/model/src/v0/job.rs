@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Conditions, DateTime, Spec};
+use super::{Conditions, DateTime, PairedConfig, Spec};
 use crate::{Digest, JobUuid, ProjectUuid, RunnerUuid};
 
 /// Stored at submission, sent at claim.
@@ -39,6 +39,9 @@ pub struct JobConfig {
     pub allow_failure: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backdate: Option<DateTime>,
+    /// Ours: another image takes turns with this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired: Option<PairedConfig>,
 }
 
 /// Everything a runner needs to execute a job.

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Adapter, DateTime, Project, Spec};
+use super::{
+    Adapter, Alert, Benchmark, Boundary, DateTime, Measure, NewModel, NewPaired, PairedOutcome,
+    Project, Spec, StoredMetric, ThresholdSummary,
+};
 use crate::{
     BranchName, BranchUuid, GitHash, HeadUuid, JobUuid, ProjectUuid, ReportUuid, ResourceName,
     Slug, TestbedUuid, UserUuid,
@@ -25,7 +28,11 @@ pub struct NewRun {
     pub hash: Option<GitHash>,
     /// A UUID, a slug or a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_point: Option<StartPoint>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub testbed: Option<ResourceName>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thresholds: Option<RunThresholds>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_time: Option<DateTime>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,6 +53,52 @@ pub struct NewRun {
     /// The older form of `job.spec`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
+}
+
+/// Where a branch begins when it is new, or again when it is reset.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StartPoint {
+    /// A UUID, a slug or a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<GitHash>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_versions: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clone_thresholds: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset: Option<bool>,
+}
+
+/// The thresholds of a run's branch and testbed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunThresholds {
+    /// By measure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub models: Option<BTreeMap<String, NewModel>>,
+    /// Whether measures that are not listed lose their models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reset: Option<bool>,
+}
+
+/// `POST /v0/projects/{project}/reports`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NewReport {
+    /// A UUID, a slug or a name; an unknown name is created.
+    pub branch: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<GitHash>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_point: Option<StartPoint>,
+    pub testbed: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thresholds: Option<RunThresholds>,
+    pub start_time: DateTime,
+    pub end_time: DateTime,
+    pub results: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Settings>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -87,6 +140,9 @@ pub struct NewRunJob {
     /// When the report is to say that it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backdate: Option<DateTime>,
+    /// Ours: another image is compared with this one, in turns on one host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired: Option<NewPaired>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -99,7 +155,13 @@ pub struct Report {
     pub start_time: DateTime,
     pub end_time: DateTime,
     pub adapter: Adapter,
-    pub results: Vec<Vec<ReportResult>>,
+    /// Lists leave results and alerts out unless they are asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<Vec<Vec<ReportResult>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alerts: Option<Vec<Alert>>,
+    pub counts: ReportCounts,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobUuid>,
     pub created: DateTime,
     /// Ours: pending, running, ready, invalid, failed, canceled.
@@ -108,20 +170,44 @@ pub struct Report {
     /// Ours: why the report is invalid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Ours: how two images compare; the results are those of the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paired: Option<Box<PairedOutcome>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReportCounts {
+    /// For each iteration.
+    pub results: Vec<ResultCounts>,
+    pub alerts: AlertCounts,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultCounts {
+    pub benchmarks: u32,
+    pub measures: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AlertCounts {
+    pub total: u32,
+    pub active: u32,
 }
 
 /// The metrics of one benchmark in one iteration.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportResult {
     pub iteration: u32,
-    pub benchmark: String,
+    pub benchmark: Benchmark,
     pub measures: Vec<ReportMeasure>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportMeasure {
-    pub measure: String,
-    pub metric: Metric,
+    pub measure: Measure,
+    pub metric: StoredMetric,
+    pub threshold: Option<ThresholdSummary>,
+    pub boundary: Option<Boundary>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -155,9 +241,19 @@ pub struct Branch {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Head {
     pub uuid: HeadUuid,
+    #[serde(default)]
+    pub start_point: Option<HeadStart>,
     pub version: Option<Version>,
     pub created: DateTime,
     pub replaced: Option<DateTime>,
+}
+
+/// The version of another head that a head began with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadStart {
+    pub branch: BranchUuid,
+    pub head: HeadUuid,
+    pub version: Version,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

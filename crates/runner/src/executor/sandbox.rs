@@ -6,6 +6,7 @@ mod prepared;
 mod sink;
 mod stage;
 mod task;
+mod turns;
 
 use std::fmt;
 use std::net::IpAddr;
@@ -17,16 +18,17 @@ use kiln_image::{
     Cache, CacheError, Client, Command, Credentials, Guard, Layout, Overrides, Platform, Progress,
     RegistryUrl, Repository, Version,
 };
-use kiln_model::v0::{Architecture, ClaimedJob, Conditions, OperatingSystem, Spec};
-use kiln_model::{Clock, Millis};
+use kiln_model::v0::{Architecture, ClaimedJob, Conditions, OperatingSystem, PairedTurns, Spec};
+use kiln_model::{Clock, Digest, Millis};
 use kiln_sandbox::{Backend, BaseKind, ChamberSpec, Missing, Rootfs};
 use tokio_util::sync::CancellationToken;
 
 use super::{Executor, Prepared, QuietHost, SetUpError};
 pub use local::{LocalImage, LocalJob};
-use prepared::PreparedJob;
+use prepared::{PreparedJob, Sides};
 use stage::{Stage, StageError};
 use task::Task;
+use turns::Schedule;
 
 /// Their outputs share one message; with more iterations nothing of each is left.
 const MAX_ITERATIONS: u32 = 1_000;
@@ -122,9 +124,10 @@ impl Executor for SandboxExecutor {
                 () = cancel.cancelled() => Err(StageError::canceled()),
             };
             match result {
-                Ok(parts) => {
-                    let task = Task::of(&job.config);
-                    Ok(Box::new(PreparedJob::new(parts, task, conditions)) as Box<dyn Prepared>)
+                Ok(sides) => {
+                    let (schedule, task) = (Schedule::of(&job.config), Task::of(&job.config));
+                    let prepared = PreparedJob::new(sides, schedule, task, conditions);
+                    Ok(Box::new(prepared) as Box<dyn Prepared>)
                 }
                 Err(error) => Err(SetUpError {
                     error: error.to_string(),
@@ -149,9 +152,42 @@ impl Shared {
         self: &Arc<Self>,
         job: &ClaimedJob,
         conditions: &mut Conditions,
-    ) -> Result<Parts, StageError> {
+    ) -> Result<Sides, StageError> {
         check(&job.spec, job.config.iter, self.backend.name())?;
-        let image = self.image(job, conditions).await?;
+        conditions.cached = true;
+        let base = self.set_up_one(job, &job.config.digest, conditions).await?;
+        let head = match &job.config.paired {
+            None => None,
+            Some(paired) => {
+                let base_image = conditions.image.take();
+                let head = self.set_up_one(job, &paired.digest, conditions).await?;
+                conditions.paired = Some(PairedTurns {
+                    image: std::mem::replace(&mut conditions.image, base_image),
+                    ..PairedTurns::default()
+                });
+                Some(head)
+            }
+        };
+        self.look_before(conditions).await?;
+        Ok(Sides { base, head })
+    }
+
+    /// Looks at the host for the first time.
+    async fn look_before(&self, conditions: &mut Conditions) -> Result<(), StageError> {
+        if let Some(quiet) = self.config.quiet.clone() {
+            conditions.noise =
+                Some(blocking(Stage::Prepare, move || Ok(quiet.look_before())).await?);
+        }
+        Ok(())
+    }
+
+    async fn set_up_one(
+        self: &Arc<Self>,
+        job: &ClaimedJob,
+        digest: &Digest,
+        conditions: &mut Conditions,
+    ) -> Result<Parts, StageError> {
+        let image = self.image(job, digest, conditions).await?;
         let files = job.config.file_paths.clone().unwrap_or_default();
         let chamber = self.chamber_spec(&job.spec);
         self.seal(image, &overrides(job), files, chamber, conditions)
@@ -166,7 +202,7 @@ impl Shared {
         }
     }
 
-    /// Makes the chamber for an image, and looks at the host for the first time.
+    /// Makes the chamber for an image.
     async fn seal(
         self: &Arc<Self>,
         image: Guard,
@@ -196,11 +232,7 @@ impl Shared {
             Ok((image, chamber))
         })
         .await?;
-        if let Some(quiet) = self.config.quiet.clone() {
-            conditions.noise =
-                Some(blocking(Stage::Prepare, move || Ok(quiet.look_before())).await?);
-        }
-        conditions.stages.prepare_ms = self.since(started);
+        conditions.stages.prepare_ms += self.since(started);
         Ok(Parts {
             shared: Arc::clone(self),
             image,
@@ -214,6 +246,7 @@ impl Shared {
     async fn image(
         self: &Arc<Self>,
         job: &ClaimedJob,
+        digest: &Digest,
         conditions: &mut Conditions,
     ) -> Result<Guard, StageError> {
         let started = self.clock.monotonic();
@@ -227,7 +260,7 @@ impl Shared {
         let repository: Repository = project.parse().map_err(|error| pull_error(&error))?;
         let credentials = Credentials::Bearer(job.oci_token.clone());
         let client = Client::new(self.http.clone(), registry, credentials);
-        let version = Version::Digest(job.config.digest.clone());
+        let version = Version::Digest(digest.clone());
         let platform = Platform::host();
         let digest = client
             .resolve(&repository, &version, &platform)
@@ -242,10 +275,10 @@ impl Shared {
         })
         .await?;
         if let Some(image) = cached {
-            conditions.cached = true;
-            conditions.stages.pull_ms = self.since(started);
+            conditions.stages.pull_ms += self.since(started);
             return Ok(image);
         }
+        conditions.cached = false;
         let staging = self
             .cache
             .stage()
@@ -261,7 +294,7 @@ impl Shared {
             )
             .await
             .map_err(|error| pull_error(&error))?;
-        conditions.stages.pull_ms = self.since(started);
+        conditions.stages.pull_ms += self.since(started);
         let started = self.clock.monotonic();
         let shared = Arc::clone(self);
         let image = blocking(Stage::Unpack, move || {
@@ -273,7 +306,7 @@ impl Shared {
             image
         })
         .await?;
-        conditions.stages.unpack_ms = self.since(started);
+        conditions.stages.unpack_ms += self.since(started);
         Ok(image)
     }
 

@@ -78,6 +78,10 @@ fn answer(operation: &Operation) -> Value {
             "description": "done",
             "content": { "text/plain": { "schema": { "type": "string" } } },
         }),
+        Answer::Picture => json!({
+            "description": "done",
+            "content": { "image/png": {}, "image/svg+xml": {} },
+        }),
         Answer::Socket => json!({ "description": "the connection becomes a WebSocket" }),
         Answer::Anything => json(json!({})),
         Answer::One(name) => json(reference(name)),
@@ -157,6 +161,7 @@ fn kind(kind: Kind) -> Value {
         Kind::Uuid => json!({ "type": "string", "format": "uuid" }),
         Kind::Time => json!({ "type": "string", "format": "date-time" }),
         Kind::Integer => json!({ "type": "integer" }),
+        Kind::Number => json!({ "type": "number" }),
         Kind::Boolean => json!({ "type": "boolean" }),
         Kind::Anything => json!({}),
         Kind::OneOf(values) => json!({ "type": "string", "enum": values }),

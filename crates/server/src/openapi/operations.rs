@@ -16,6 +16,7 @@ pub(super) struct Operation {
 pub(super) enum Answer {
     Nothing,
     Text,
+    Picture,
     Socket,
     Anything,
     One(&'static str),
@@ -24,7 +25,7 @@ pub(super) enum Answer {
     Page(&'static str),
 }
 
-use Answer::{All, Anything, Nothing, One, Page, Socket, Text};
+use Answer::{All, Anything, Nothing, One, Page, Picture, Socket, Text};
 
 macro_rules! operations {
     ($($method:ident $path:literal $id:ident ($($body:literal)?) -> $status:literal $answer:expr, $summary:literal;)*) => {
@@ -110,7 +111,47 @@ operations! {
     get "/v0/projects/{project}/jobs/{job}/events" list_events () -> 200 All("JobEvent"), "What happened to a job; live as `text/event-stream`";
     post "/v0/projects/{project}/jobs/{job}/retry" retry_job () -> 201 One("Job"), "Do an ended job again, as a new job";
     get "/v0/projects/{project}/jobs/{job}/why" explain_job () -> 200 One("Waiting"), "Why a job waits";
+    get "/v0/projects/{project}/reports" list_reports () -> 200 Page("Report"), "A project's reports, the newest first";
+    post "/v0/projects/{project}/reports" create_report ("NewReport") -> 201 One("Report"), "Results that the client measured itself";
     get "/v0/projects/{project}/reports/{report}" get_report () -> 200 One("Report"), "A report";
+    delete "/v0/projects/{project}/reports/{report}" delete_report () -> 204 Nothing, "Delete a report with its metrics and alerts";
+    get "/v0/projects/{project}/branches" list_branches () -> 200 Page("Branch"), "A project's branches";
+    post "/v0/projects/{project}/branches" create_branch ("NewBranch") -> 201 One("Branch"), "A new branch";
+    get "/v0/projects/{project}/branches/{branch}" get_branch () -> 200 One("Branch"), "A branch with its head";
+    patch "/v0/projects/{project}/branches/{branch}" update_branch ("DimensionPatch") -> 200 One("Branch"), "Change or archive it";
+    delete "/v0/projects/{project}/branches/{branch}" delete_branch () -> 204 Nothing, "Delete one that nothing was measured with";
+    get "/v0/projects/{project}/testbeds" list_testbeds () -> 200 Page("Testbed"), "A project's testbeds";
+    post "/v0/projects/{project}/testbeds" create_testbed ("NewTestbed") -> 201 One("Testbed"), "A new testbed";
+    get "/v0/projects/{project}/testbeds/{testbed}" get_testbed () -> 200 One("Testbed"), "A testbed";
+    patch "/v0/projects/{project}/testbeds/{testbed}" update_testbed ("DimensionPatch") -> 200 One("Testbed"), "Change or archive it";
+    delete "/v0/projects/{project}/testbeds/{testbed}" delete_testbed () -> 204 Nothing, "Delete one that nothing was measured with";
+    get "/v0/projects/{project}/benchmarks" list_benchmarks () -> 200 Page("Benchmark"), "A project's benchmarks";
+    post "/v0/projects/{project}/benchmarks" create_benchmark ("NewBenchmark") -> 201 One("Benchmark"), "A new benchmark";
+    get "/v0/projects/{project}/benchmarks/{benchmark}" get_benchmark () -> 200 One("Benchmark"), "A benchmark";
+    patch "/v0/projects/{project}/benchmarks/{benchmark}" update_benchmark ("DimensionPatch") -> 200 One("Benchmark"), "Change or archive it";
+    delete "/v0/projects/{project}/benchmarks/{benchmark}" delete_benchmark () -> 204 Nothing, "Delete one that nothing was measured with";
+    get "/v0/projects/{project}/measures" list_measures () -> 200 Page("Measure"), "A project's measures";
+    post "/v0/projects/{project}/measures" create_measure ("NewMeasure") -> 201 One("Measure"), "A new measure";
+    get "/v0/projects/{project}/measures/{measure}" get_measure () -> 200 One("Measure"), "A measure";
+    patch "/v0/projects/{project}/measures/{measure}" update_measure ("DimensionPatch") -> 200 One("Measure"), "Change or archive it";
+    delete "/v0/projects/{project}/measures/{measure}" delete_measure () -> 204 Nothing, "Delete one that nothing was measured with";
+    get "/v0/projects/{project}/thresholds" list_thresholds () -> 200 Page("Threshold"), "A project's thresholds";
+    post "/v0/projects/{project}/thresholds" create_threshold ("NewThreshold") -> 201 One("Threshold"), "A new threshold";
+    get "/v0/projects/{project}/thresholds/{threshold}" get_threshold () -> 200 One("Threshold"), "A threshold with its model, or an earlier one";
+    put "/v0/projects/{project}/thresholds/{threshold}" update_threshold ("ThresholdUpdate") -> 200 One("Threshold"), "Replace its model";
+    delete "/v0/projects/{project}/thresholds/{threshold}" delete_threshold () -> 204 Nothing, "Delete it with its alerts";
+    get "/v0/projects/{project}/alerts" list_alerts () -> 200 Page("Alert"), "A project's alerts, the newest first";
+    get "/v0/projects/{project}/alerts/{alert}" get_alert () -> 200 One("Alert"), "An alert";
+    patch "/v0/projects/{project}/alerts/{alert}" update_alert ("AlertPatch") -> 200 One("Alert"), "Dismiss or silence it, or make it active again";
+    get "/v0/projects/{project}/metrics/{metric}" get_metric () -> 200 One("OneMetric"), "A metric with everything about it";
+    get "/v0/projects/{project}/perf" get_perf () -> 200 One("Perf"), "Metrics over time; CSV where `format=csv`";
+    get "/v0/projects/{project}/perf/img" get_perf_img () -> 200 Picture, "The same as a picture";
+    get "/v0/projects/{project}/compare" get_comparison () -> 200 One("CompareReport"), "Two reports, commits or branches, benchmark by benchmark";
+    get "/v0/projects/{project}/plots" list_plots () -> 200 Page("Plot"), "The plots that a project keeps";
+    post "/v0/projects/{project}/plots" create_plot ("NewPlot") -> 201 One("Plot"), "A new plot";
+    get "/v0/projects/{project}/plots/{plot}" get_plot () -> 200 One("Plot"), "A plot";
+    patch "/v0/projects/{project}/plots/{plot}" update_plot ("PlotPatch") -> 200 One("Plot"), "Change or move a plot";
+    delete "/v0/projects/{project}/plots/{plot}" delete_plot () -> 204 Nothing, "Delete a plot";
     post "/v0/run" submit_run ("NewRun") -> 201 One("Report"), "Submit a run";
 
     get "/v0/runners" list_runners () -> 200 Page("Runner"), "All runners";

@@ -19,6 +19,7 @@ pub(super) enum Kind {
     Uuid,
     Time,
     Integer,
+    Number,
     Boolean,
     Anything,
     OneOf(&'static [&'static str]),
@@ -27,7 +28,7 @@ pub(super) enum Kind {
     Many(&'static str),
 }
 
-use Kind::{Anything, Boolean, Integer, Many, One, OneOf, Text, Texts, Time, Uuid};
+use Kind::{Anything, Boolean, Integer, Many, Number, One, OneOf, Text, Texts, Time, Uuid};
 
 /// Always there.
 const fn is(name: &'static str, kind: Kind) -> Field {
@@ -63,6 +64,10 @@ const OS: Kind = OneOf(&["linux", "macos", "windows"]);
 const ARCHITECTURE: Kind = OneOf(&["x86_64", "aarch64"]);
 const VISIBILITY: Kind = OneOf(&["public", "private"]);
 const ROLE: Kind = OneOf(&["member", "leader"]);
+const DIRECTION: Kind = OneOf(&["smaller_is_better", "larger_is_better"]);
+const VERDICT: Kind = OneOf(&["faster", "slower", "same", "cannot_tell"]);
+const LIMIT: Kind = OneOf(&["lower", "upper"]);
+const ALERT: Kind = OneOf(&["active", "dismissed", "silenced"]);
 const BLOCKER: Kind = OneOf(&[
     "none",
     "limit",
@@ -190,15 +195,16 @@ schemas! {
     "RunnerToken": [is("uuid", Uuid), is("token", Text)];
     "NewRun": [
         may("project", Text), may("idempotency_key", Text), may("branch", Text), may("hash", Text),
-        may("testbed", Text), may("start_time", Time), may("end_time", Time), may("results", Texts),
-        may("settings", Anything), may("context", Anything), may("job", One("NewRunJob")), may("image", Text),
-        may("spec", Text),
+        may("start_point", One("StartPoint")), may("testbed", Text), may("thresholds", One("RunThresholds")),
+        may("start_time", Time), may("end_time", Time), may("results", Texts), may("settings", Anything),
+        may("context", Anything), may("job", One("NewRunJob")), may("image", Text), may("spec", Text),
     ];
     "NewRunJob": [
         is("image", Text), may("spec", Text), may("entrypoint", Texts), may("cmd", Texts), may("env", Anything),
         may("timeout", Integer), may("file_paths", Texts), may("iter", Integer), may("allow_failure", Boolean),
-        may("build_time", Boolean), may("file_size", Boolean), may("backdate", Time),
+        may("build_time", Boolean), may("file_size", Boolean), may("backdate", Time), may("paired", One("NewPaired")),
     ];
+    "NewPaired": [is("image", Text), may("pairs", Integer), may("gate", Number), may("measure", Text)];
     "Job": [
         is("uuid", Uuid), is("status", Text), is("spec", One("Spec")), may("config", Anything), may("runner", Uuid),
         may("claimed", Time), may("started", Time), may("completed", Time), is("created", Time),
@@ -217,10 +223,141 @@ schemas! {
         is("actor", Text), may("detail", Text), is("at", Time),
     ];
     "Report": [
-        is("uuid", Uuid), or_null("user", Anything), is("project", One("Project")), is("branch", Anything),
-        is("testbed", Anything), is("start_time", Time), is("end_time", Time), is("adapter", Text),
-        is("results", Anything), or_null("job", Uuid), is("created", Time), may("status", Text),
-        may("error", Text),
+        is("uuid", Uuid), or_null("user", Anything), is("project", One("Project")), is("branch", One("Branch")),
+        is("testbed", One("Testbed")), is("start_time", Time), is("end_time", Time), is("adapter", Text),
+        may("results", Anything), may("alerts", Many("Alert")), is("counts", One("ReportCounts")), may("job", Uuid),
+        is("created", Time), may("status", Text), may("error", Text), may("paired", One("PairedOutcome")),
     ];
+    "PairedOutcome": [
+        is("verdict", VERDICT), is("pairs", Integer), is("asked", Integer), is("stopped_early", Boolean),
+        is("self_check", Boolean), is("gate", Number), is("error_rate", Number), is("lines", Many("PairedLine")),
+    ];
+    "PairedLine": [
+        is("benchmark", Text), is("measure", Text), is("decides", Boolean), is("verdict", VERDICT), may("effect", Number),
+        may("interval", Anything), may("noise", Number), may("correlation", Number), may("left_out", Text),
+    ];
+    "ReportCounts": [is("results", Many("ResultCounts")), is("alerts", One("AlertCounts"))];
+    "ResultCounts": [is("benchmarks", Integer), is("measures", Integer)];
+    "AlertCounts": [is("total", Integer), is("active", Integer)];
+    "NewReport": [
+        is("branch", Text), may("hash", Text), may("start_point", One("StartPoint")), is("testbed", Text),
+        may("thresholds", One("RunThresholds")), is("start_time", Time), is("end_time", Time), is("results", Texts),
+        may("settings", Anything),
+    ];
+    "StartPoint": [
+        may("branch", Text), may("hash", Text), may("max_versions", Integer), may("clone_thresholds", Boolean),
+        may("reset", Boolean),
+    ];
+    "RunThresholds": [may("models", Anything), may("reset", Boolean)];
+    "Branch": [
+        is("uuid", Uuid), is("project", Uuid), is("name", Text), is("slug", Text), is("head", One("Head")),
+        is("created", Time), is("modified", Time), or_null("archived", Time),
+    ];
+    "Head": [
+        is("uuid", Uuid), or_null("start_point", One("HeadStart")), or_null("version", One("Version")),
+        is("created", Time), or_null("replaced", Time),
+    ];
+    "HeadStart": [is("branch", Uuid), is("head", Uuid), is("version", One("Version"))];
+    "Version": [is("number", Integer), or_null("hash", Text)];
+    "NewBranch": [is("name", Text), may("slug", Text), may("start_point", One("StartPoint"))];
+    "Testbed": [
+        is("uuid", Uuid), is("project", Uuid), is("name", Text), is("slug", Text), or_null("spec", One("Spec")),
+        is("created", Time), is("modified", Time), or_null("archived", Time),
+    ];
+    "NewTestbed": [is("name", Text), may("slug", Text), may("spec", Text)];
+    "Benchmark": [
+        is("uuid", Uuid), is("project", Uuid), is("name", Text), is("slug", Text), is("created", Time),
+        is("modified", Time), or_null("archived", Time),
+    ];
+    "NewBenchmark": [is("name", Text), may("slug", Text)];
+    "Measure": [
+        is("uuid", Uuid), is("project", Uuid), is("name", Text), is("slug", Text), is("units", Text),
+        may("direction", DIRECTION), is("created", Time), is("modified", Time), or_null("archived", Time),
+    ];
+    "NewMeasure": [is("name", Text), may("slug", Text), is("units", Text), may("direction", DIRECTION)];
+    "DimensionPatch": [
+        may("name", Text), may("slug", Text), may("archived", Boolean), may("units", Text),
+        may("direction", DIRECTION), may("spec", Text), may("start_point", One("StartPoint")),
+    ];
+    "Threshold": [
+        is("uuid", Uuid), is("project", Uuid), is("branch", One("Branch")), is("testbed", One("Testbed")),
+        is("measure", One("Measure")), may("benchmark", One("Benchmark")), or_null("model", One("Model")),
+        is("created", Time), is("modified", Time),
+    ];
+    "ThresholdSummary": [
+        is("uuid", Uuid), is("project", Uuid), or_null("model", One("Model")), is("created", Time),
+    ];
+    "Model": [
+        is("uuid", Uuid), is("threshold", Uuid), is("test", Text), or_null("min_sample_size", Integer),
+        or_null("max_sample_size", Integer), or_null("window", Integer), or_null("lower_boundary", Number),
+        or_null("upper_boundary", Number), may("min_effect", Number), may("false_discovery_rate", Number),
+        may("ignore", Texts), is("created", Time), or_null("replaced", Time),
+    ];
+    "NewThreshold": [
+        is("branch", Text), is("testbed", Text), is("measure", Text), may("benchmark", Text), is("test", Text),
+        may("min_sample_size", Integer), may("max_sample_size", Integer), may("window", Integer),
+        may("lower_boundary", Number), may("upper_boundary", Number), may("min_effect", Number),
+        may("false_discovery_rate", Number), may("ignore", Texts),
+    ];
+    "ThresholdUpdate": [
+        or_null("test", Text), may("min_sample_size", Integer), may("max_sample_size", Integer),
+        may("window", Integer), may("lower_boundary", Number), may("upper_boundary", Number),
+        may("min_effect", Number), may("false_discovery_rate", Number), may("ignore", Texts),
+    ];
+    "Boundary": [or_null("baseline", Number), or_null("lower_limit", Number), or_null("upper_limit", Number)];
+    "StoredMetric": [
+        is("uuid", Uuid), is("value", Number), or_null("lower_value", Number), or_null("upper_value", Number),
+    ];
+    "Alert": [
+        is("uuid", Uuid), is("report", Uuid), is("iteration", Integer), is("benchmark", One("Benchmark")),
+        is("metric", One("StoredMetric")), is("threshold", One("Threshold")), is("boundary", One("Boundary")),
+        is("limit", LIMIT), is("status", ALERT), is("created", Time), is("modified", Time),
+    ];
+    "AlertSummary": [is("uuid", Uuid), is("limit", LIMIT), is("status", ALERT), is("modified", Time)];
+    "AlertPatch": [may("status", ALERT)];
+    "OneMetric": [
+        is("uuid", Uuid), is("report", Uuid), is("iteration", Integer), is("start_time", Time), is("end_time", Time),
+        is("branch", One("Branch")), is("testbed", One("Testbed")), is("benchmark", One("Benchmark")),
+        is("measure", One("Measure")), is("metric", One("StoredMetric")),
+        or_null("threshold", One("ThresholdSummary")), or_null("boundary", One("Boundary")),
+        or_null("alert", One("AlertSummary")),
+    ];
+    "Perf": [
+        is("project", One("Project")), or_null("start_time", Time), or_null("end_time", Time),
+        is("results", Many("PerfLine")),
+    ];
+    "PerfLine": [
+        is("branch", One("Branch")), is("testbed", One("Testbed")), is("benchmark", One("Benchmark")),
+        is("measure", One("Measure")), is("metrics", Many("PerfMetric")), may("change_points", Many("ChangePoint")),
+    ];
+    "PerfMetric": [
+        is("report", Uuid), is("iteration", Integer), is("start_time", Time), is("end_time", Time),
+        is("version", One("Version")), or_null("threshold", One("ThresholdSummary")),
+        is("metric", One("StoredMetric")), or_null("boundary", One("Boundary")), or_null("alert", One("AlertSummary")),
+    ];
+    "ChangePoint": [is("index", Integer), is("before", Number), is("after", Number), is("probability", Number)];
+    "CompareReport": [
+        is("project", Uuid), is("base", Texts), is("head", Texts), is("gate", Number),
+        is("results", Many("CompareLine")),
+    ];
+    "CompareLine": [
+        is("testbed", Uuid), is("benchmark", Text), is("measure", Text), is("units", Text),
+        is("base_count", Integer), is("head_count", Integer), is("effect", Number), or_null("low", Number),
+        or_null("high", Number), or_null("detectable", Number),
+        is("verdict", OneOf(&["faster", "slower", "same", "cannot_tell"])),
+    ];
+    "Plot": [
+        is("uuid", Uuid), is("project", Uuid), or_null("title", Text), is("lower_value", Boolean),
+        is("upper_value", Boolean), is("lower_boundary", Boolean), is("upper_boundary", Boolean), is("x_axis", Text),
+        is("y_axis", Text), is("window", Integer), is("branches", Texts), is("testbeds", Texts),
+        is("benchmarks", Texts), is("measures", Texts), is("created", Time), is("modified", Time),
+    ];
+    "NewPlot": [
+        may("index", Integer), may("title", Text), is("lower_value", Boolean), is("upper_value", Boolean),
+        is("lower_boundary", Boolean), is("upper_boundary", Boolean), is("x_axis", Text), may("y_axis", Text),
+        is("window", Integer), is("branches", Texts), is("testbeds", Texts), is("benchmarks", Texts),
+        is("measures", Texts),
+    ];
+    "PlotPatch": [may("index", Integer), may("title", Text), may("window", Integer)];
     "RegistryToken": [may("token", Text), may("access_token", Text), is("expires_in", Integer), is("issued_at", Time)];
 }

@@ -151,6 +151,7 @@ fn mismatch(schema: &Value, value: &Value) -> Option<String> {
         Some("null") => value.is_null(),
         Some("string") => value.is_string(),
         Some("integer") => value.is_i64() || value.is_u64(),
+        Some("number") => value.is_number(),
         Some("boolean") => value.is_boolean(),
         Some("array") => {
             let Some(items) = value.as_array() else {

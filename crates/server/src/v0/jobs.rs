@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use kiln_control::bench::{self, RetryRun};
 use kiln_control::{Denied, access, jobs};
 use kiln_model::v0::{DateTime, Job, JobOutput, Permission, Waiting};
@@ -70,6 +70,7 @@ pub(super) async fn get_job(
     State(app): State<Shared>,
     Caller(caller): Caller,
     Path((project_ref, uuid)): Path<(String, JobUuid)>,
+    headers: HeaderMap,
 ) -> ApiResult<Json<Job>> {
     let read = move |query: &mut dyn Query| {
         let found = find(query, &caller, &project_ref, uuid, Permission::View)?;
@@ -78,16 +79,26 @@ pub(super) async fn get_job(
             show(query, &found)?,
             // What a program wrote is for those who can be named.
             output.filter(|_| found.life.status.is_ended() && !caller.is_anonymous()),
+            unreadable(query, &found)?,
         ))
     };
-    let (mut shown, output) = app.store.reader.read(read).await?;
+    let (mut shown, output, unreadable) = app.store.reader.read(read).await?;
     if let Some(output) = output {
         let mut output = load(&app, output).await?;
         // Where stock clients look for a reason.
         output.error = output.error.or_else(|| shown.error.clone());
         shown.output = Some(output);
     }
+    if let Some(reason) = unreadable.filter(|_| is_stock_client(&headers)) {
+        shown.status = Status::Failed;
+        shown.output.get_or_insert_default().error = Some(reason);
+    }
     Ok(Json(shown))
+}
+
+/// Stock clients wait for `processed` and know no other end of a completed job; they tell their version in every request.
+fn is_stock_client(headers: &HeaderMap) -> bool {
+    headers.contains_key("api-version")
 }
 
 pub(super) async fn cancel_job(

@@ -95,7 +95,7 @@ pub(super) async fn delete_project(
 ) -> ApiResult<StatusCode> {
     if deletion.hard {
         return Err(ApiError::bad_request(
-            "`hard` is not offered: a deleted project is hidden, and its rows stay",
+            "`hard` is not offered: a deleted project is hidden, and its reports and jobs stay",
         ));
     }
     let delete = move |tx: &mut dyn Tx| projects::delete_project(tx, &caller, &reference);

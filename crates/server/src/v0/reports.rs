@@ -1,33 +1,146 @@
 //! Reports.
 
 use axum::Json;
-use axum::extract::{Path, State};
-use kiln_control::{Denied, access};
+use axum::extract::{Path, Query as UrlQuery, State};
+use axum::http::StatusCode;
+use kiln_control::bench::{self, NewResults};
+use kiln_control::{Denied, access, jobs};
 use kiln_model::v0::{
-    Adapter, Branch, DateTime, Head, Metric, Permission, Report, ReportMeasure, ReportResult,
-    Testbed, Version,
+    Adapter, AlertCounts, DateTime, NewReport, Permission, Report, ReportCounts, ReportMeasure,
+    ReportResult, ResultCounts, Version,
 };
-use kiln_store::Query;
-use kiln_store::sql::report::ReportMetric;
-use kiln_store::sql::{account, branch, job, project, report, spec, testbed};
+use kiln_model::{Millis, ReportUuid};
+use kiln_store::sql::branch::Branch;
+use kiln_store::sql::report::Filter;
+use kiln_store::sql::testbed::Testbed;
+use kiln_store::sql::{account, alert, branch, job, metric, project, report, testbed};
+use kiln_store::{Query, Tx};
+use serde::Deserialize;
 
+use super::dimensions::find;
+use super::listing::Listed;
+use super::paging::{Paging, listed};
+use super::show::{Show, boundary, iteration, stored};
 use crate::app::Shared;
+use crate::body::Body;
 use crate::error::ApiResult;
 use crate::identity::Caller;
 use crate::view;
 
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct ListQuery {
+    branch: Option<String>,
+    testbed: Option<String>,
+    /// Milliseconds.
+    start_time: Option<i64>,
+    end_time: Option<i64>,
+    /// Whether results and alerts come along.
+    #[serde(default)]
+    expand: bool,
+}
+
+pub(super) async fn list_reports(
+    State(app): State<Shared>,
+    Caller(caller): Caller,
+    Path(project): Path<String>,
+    UrlQuery(asked): UrlQuery<ListQuery>,
+    UrlQuery(paging): UrlQuery<Paging>,
+) -> ApiResult<Listed<Report>> {
+    let read = move |query: &mut dyn Query| {
+        let project = access::project(query, &caller, &project, Permission::View)?;
+        let filter = Filter {
+            branch: match &asked.branch {
+                Some(reference) => Some(find::<Branch, _>(query, project.id, reference)?.id),
+                None => None,
+            },
+            testbed: match &asked.testbed {
+                Some(reference) => Some(find::<Testbed, _>(query, project.id, reference)?.id),
+                None => None,
+            },
+            from: asked.start_time.map(Millis),
+            to: asked.end_time.map(Millis),
+        };
+        let detail = if asked.expand {
+            Detail::Whole
+        } else {
+            Detail::Counts
+        };
+        let rows = report::list(query, project.id, filter, paging.page(true))?;
+        let rows = rows.iter().map(|row| show_with(query, row, detail));
+        Ok::<_, Denied>(listed(
+            rows.collect::<Result<_, Denied>>()?,
+            report::count(query, project.id, filter)?,
+        ))
+    };
+    Ok(app.store.reader.read(read).await?)
+}
+
+/// Results that the client measured itself.
+pub(super) async fn create_report(
+    State(app): State<Shared>,
+    Caller(caller): Caller,
+    Path(project): Path<String>,
+    Body(new): Body<NewReport>,
+) -> ApiResult<(StatusCode, Json<Report>)> {
+    let uuid = ReportUuid::mint(app.wall(), &*app.entropy);
+    let results = NewResults::read(uuid, caller.account().map(|account| account.id), new)?;
+    let create = move |tx: &mut dyn Tx| {
+        let project = access::project(tx, &caller, &project, Permission::Create)?;
+        let row = bench::submit_report(tx, project.id, &results)?;
+        show(tx, &row)
+    };
+    Ok((
+        StatusCode::CREATED,
+        Json(app.store.ledger.submit(create).await?),
+    ))
+}
+
 pub(super) async fn get_report(
     State(app): State<Shared>,
     Caller(caller): Caller,
-    Path((project_ref, uuid)): Path<(String, String)>,
+    Path((project, uuid)): Path<(String, String)>,
 ) -> ApiResult<Json<Report>> {
     let read = move |query: &mut dyn Query| {
-        let project = access::project(query, &caller, &project_ref, Permission::View)?;
-        let report =
-            report::find_in_project(query, project.id, &uuid)?.ok_or(Denied::NotFound("report"))?;
+        let project = access::project(query, &caller, &project, Permission::View)?;
+        let report = row(query, project.id, &uuid)?;
         show(query, &report)
     };
     Ok(Json(app.store.reader.read(read).await?))
+}
+
+/// A report whose job still runs would come back with its result, so the job is canceled first.
+pub(super) async fn delete_report(
+    State(app): State<Shared>,
+    Caller(caller): Caller,
+    Path((project, uuid)): Path<(String, String)>,
+) -> ApiResult<StatusCode> {
+    let actor = caller.actor();
+    let delete = move |tx: &mut dyn Tx| {
+        let project = access::project(tx, &caller, &project, Permission::Delete)?;
+        let found = row(tx, project.id, &uuid)?;
+        let job = job::of_report(tx, found.id)?;
+        if let Some(job) = job.filter(|job| !job.life.status.is_ended()) {
+            jobs::cancel(tx, job.id, &actor)?;
+        }
+        Ok::<_, Denied>(report::delete(tx, found.id)?)
+    };
+    app.store.ledger.submit(delete).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn row<Q: Query + ?Sized>(
+    query: &mut Q,
+    project: i64,
+    uuid: &str,
+) -> Result<report::Report, Denied> {
+    report::find_in_project(query, project, uuid)?.ok_or(Denied::NotFound("report"))
+}
+
+/// How much of a report is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Detail {
+    Counts,
+    Whole,
 }
 
 /// A report as clients see it.
@@ -35,58 +148,72 @@ pub(super) fn show<Q: Query + ?Sized>(
     query: &mut Q,
     row: &report::Report,
 ) -> Result<Report, Denied> {
+    show_with(query, row, Detail::Whole)
+}
+
+fn show_with<Q: Query + ?Sized>(
+    query: &mut Q,
+    row: &report::Report,
+    detail: Detail,
+) -> Result<Report, Denied> {
     let project = project::find(query, row.project)?.ok_or(Denied::NotFound("project"))?;
     let branch = branch::find(query, row.branch)?.ok_or(Denied::NotFound("branch"))?;
+    let head = report::head(query, row.id)?.unwrap_or(branch.head_id);
     let testbed = testbed::find(query, row.testbed)?.ok_or(Denied::NotFound("testbed"))?;
     let job = job::of_report(query, row.id)?;
-    let spec = match job.as_ref().and_then(|job| job.ask.spec) {
-        Some(id) => spec::find(query, id)?,
-        None => None,
-    };
     let user = match row.account {
         Some(id) => account::find(query, id)?,
         None => None,
     };
+    let counts = counts(query, row.id)?;
+    let version = Version {
+        number: row.version,
+        hash: row.git_hash.clone(),
+    };
+    // One that this version cannot read is of a newer server beside it.
+    let paired = report::paired(query, row.id)?;
+    let paired = paired.and_then(|text| serde_json::from_str(&text).ok());
+    let mut show = Show::new(query, &project);
+    let (results, alerts) = match detail {
+        Detail::Counts => (None, None),
+        Detail::Whole => {
+            let alerts = alert::of_report(show.query, row.id)?;
+            let alerts = alerts.iter().map(|row| show.alert(row));
+            let alerts = alerts.collect::<Result<_, Denied>>()?;
+            (Some(results(&mut show, row.id)?), Some(alerts))
+        }
+    };
     Ok(Report {
         uuid: row.uuid,
         user: user.as_ref().map(view::user_summary),
-        branch: Branch {
-            uuid: branch.uuid,
-            project: project.uuid,
-            name: branch.name,
-            slug: branch.slug,
-            head: Head {
-                uuid: branch.head,
-                version: Some(Version {
-                    number: row.version,
-                    hash: row.git_hash.clone(),
-                }),
-                created: DateTime(branch.created),
-                replaced: None,
-            },
-            created: DateTime(branch.created),
-            modified: DateTime(branch.modified),
-            archived: None,
-        },
-        testbed: Testbed {
-            uuid: testbed.uuid,
-            project: project.uuid,
-            name: testbed.name,
-            slug: testbed.slug,
-            spec: spec.as_ref().map(view::spec),
-            created: DateTime(testbed.created),
-            modified: DateTime(testbed.modified),
-            archived: None,
-        },
+        branch: show.branch_at(&branch, head, Some(version))?,
+        testbed: show.testbed_on(&testbed, job.as_ref().and_then(|job| job.ask.spec))?,
         project: view::project(&project),
         start_time: DateTime(row.start_time),
         end_time: DateTime(row.end_time),
         adapter: adapter(row),
-        results: results(report::metrics(query, row.id)?),
+        results,
+        alerts,
+        counts,
         job: job.as_ref().map(view::job_uuid).transpose()?,
         created: DateTime(row.created),
         status: Some(row.status.clone()),
         error: row.error.clone(),
+        paired,
+    })
+}
+
+fn counts<Q: Query + ?Sized>(query: &mut Q, report: i64) -> Result<ReportCounts, Denied> {
+    let results = metric::counts(query, report)?.into_iter();
+    let (total, active) = alert::count_of_report(query, report)?;
+    Ok(ReportCounts {
+        results: results
+            .map(|(benchmarks, measures)| ResultCounts {
+                benchmarks,
+                measures,
+            })
+            .collect(),
+        alerts: AlertCounts { total, active },
     })
 }
 
@@ -98,38 +225,41 @@ fn adapter(row: &report::Report) -> Adapter {
         .normalized()
 }
 
-/// Rows in order of iteration and benchmark, gathered.
-fn results(rows: Vec<ReportMetric>) -> Vec<Vec<ReportResult>> {
+/// The metrics of a report, gathered by iteration and benchmark.
+fn results<Q: Query + ?Sized>(
+    show: &mut Show<'_, Q>,
+    report: i64,
+) -> Result<Vec<Vec<ReportResult>>, Denied> {
     let mut iterations: Vec<Vec<ReportResult>> = Vec::new();
     let mut current = None;
-    for row in rows {
-        let iteration = u32::try_from(row.iteration).unwrap_or(u32::MAX);
-        if current != Some(iteration) {
-            current = Some(iteration);
+    for placed in metric::of_report(show.query, report)? {
+        let iteration = iteration(placed.metric.iteration);
+        let measure = ReportMeasure {
+            measure: show.measure_of(placed.measure)?,
+            metric: stored(&placed.metric),
+            threshold: match placed.metric.judged {
+                Some(judged) => Some(show.judged_by(judged)?),
+                None => None,
+            },
+            boundary: placed.metric.judged.map(boundary),
+        };
+        if current.map(|(iteration, _)| iteration) != Some(iteration) {
             iterations.push(Vec::new());
         }
         let Some(results) = iterations.last_mut() else {
             continue;
         };
-        let measure = ReportMeasure {
-            measure: row.measure,
-            metric: Metric {
-                value: row.value,
-                lower_value: row.lower_value,
-                upper_value: row.upper_value,
-            },
-        };
-        match results
-            .last_mut()
-            .filter(|last| last.benchmark == row.benchmark)
-        {
-            Some(last) => last.measures.push(measure),
-            None => results.push(ReportResult {
+        match results.last_mut() {
+            Some(last) if current == Some((iteration, placed.benchmark)) => {
+                last.measures.push(measure);
+            }
+            _ => results.push(ReportResult {
                 iteration,
-                benchmark: row.benchmark,
+                benchmark: show.benchmark_of(placed.benchmark)?,
                 measures: vec![measure],
             }),
         }
+        current = Some((iteration, placed.benchmark));
     }
-    iterations
+    Ok(iterations)
 }

@@ -1,6 +1,7 @@
 //! The bench door's people and projects over real sockets, each test on both engines.
 
 mod members;
+mod numbers;
 mod people;
 mod projects;
 mod recorded;

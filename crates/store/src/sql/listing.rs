@@ -103,7 +103,7 @@ pub(super) fn page<Q: Query + ?Sized, T>(
 }
 
 /// What contains the text, with the wildcards in it taken literally.
-fn pattern(text: &str) -> String {
+pub(super) fn pattern(text: &str) -> String {
     let mut pattern = String::from("%");
     for c in text.to_lowercase().chars() {
         if matches!(c, '%' | '_' | '!') {

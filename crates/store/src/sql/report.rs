@@ -44,8 +44,11 @@ pub fn insert(
 ) -> Result<i64, Error> {
     let row = tx.query_one(
         "INSERT INTO report (uuid, project_id, account_id, idempotency_key, branch_id, version, git_hash, testbed_id, \
-         adapter, settings, status, start_time, end_time, created) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) RETURNING id",
+         adapter, settings, status, start_time, end_time, created, head_id, version_id) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, \
+         (SELECT branch.head_id FROM branch WHERE branch.id = ?5), \
+         (SELECT version.id FROM branch JOIN head_version ON head_version.head_id = branch.head_id \
+         JOIN version ON version.id = head_version.version_id WHERE branch.id = ?5 AND version.number = ?6)) RETURNING id",
         params![
             report.uuid.to_string(),
             report.project,
@@ -106,6 +109,21 @@ pub fn set_status(
     Ok(())
 }
 
+/// Keeps how two images compare, as JSON.
+pub fn set_paired(tx: &mut dyn Tx, id: i64, outcome: &str) -> Result<(), Error> {
+    tx.execute(
+        "UPDATE report SET paired = ?2 WHERE id = ?1",
+        params![id, outcome],
+    )?;
+    Ok(())
+}
+
+/// How two images compare, where they took turns.
+pub fn paired<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<String>, Error> {
+    let row = query.query_one("SELECT paired FROM report WHERE id = ?1", params![id])?;
+    row.map_or(Ok(None), |row| row.get(0))
+}
+
 pub fn set_times(tx: &mut dyn Tx, id: i64, start: Millis, end: Millis) -> Result<(), Error> {
     tx.execute(
         "UPDATE report SET start_time = ?2, end_time = ?3 WHERE id = ?1",
@@ -114,42 +132,101 @@ pub fn set_times(tx: &mut dyn Tx, id: i64, start: Millis, end: Millis) -> Result
     Ok(())
 }
 
-pub fn add_metric(tx: &mut dyn Tx, report: i64, metric: &ReportMetric) -> Result<(), Error> {
-    tx.execute(
-        "INSERT INTO report_metric (report_id, iteration, benchmark, measure, value, lower_value, upper_value) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        params![
-            report,
-            metric.iteration,
-            metric.benchmark.as_str(),
-            metric.measure.as_str(),
-            metric.value,
-            metric.lower_value,
-            metric.upper_value
-        ],
-    )?;
-    Ok(())
+/// Which reports a list is to hold.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter {
+    pub branch: Option<i64>,
+    pub testbed: Option<i64>,
+    pub from: Option<Millis>,
+    pub to: Option<Millis>,
 }
 
-pub fn metrics<Q: Query + ?Sized>(query: &mut Q, report: i64) -> Result<Vec<ReportMetric>, Error> {
-    query
-        .query(
-            "SELECT iteration, benchmark, measure, value, lower_value, upper_value FROM report_metric \
-             WHERE report_id = ?1 ORDER BY iteration, benchmark, measure",
-            params![report],
-        )?
-        .iter()
-        .map(|row| {
-            Ok(ReportMetric {
-                iteration: row.get(0)?,
-                benchmark: row.get(1)?,
-                measure: row.get(2)?,
-                value: row.get(3)?,
-                lower_value: row.get(4)?,
-                upper_value: row.get(5)?,
-            })
-        })
-        .collect()
+const LISTED: &str = "project_id = ?1 AND (CAST(?2 AS BIGINT) IS NULL OR branch_id = ?2) \
+    AND (CAST(?3 AS BIGINT) IS NULL OR testbed_id = ?3) AND (CAST(?4 AS BIGINT) IS NULL OR start_time >= ?4) \
+    AND (CAST(?5 AS BIGINT) IS NULL OR start_time <= ?5)";
+
+/// By time.
+pub fn list<Q: Query + ?Sized>(
+    query: &mut Q,
+    project: i64,
+    filter: Filter,
+    page: super::dimension::Page,
+) -> Result<Vec<Report>, Error> {
+    let order = if page.descending { "DESC" } else { "ASC" };
+    let sql = format!(
+        "SELECT {COLUMNS} FROM report WHERE {LISTED} ORDER BY start_time {order}, id {order} LIMIT ?6 OFFSET ?7"
+    );
+    let rows = query.query(
+        &sql,
+        params![
+            project,
+            filter.branch,
+            filter.testbed,
+            filter.from,
+            filter.to,
+            page.limit,
+            page.offset
+        ],
+    )?;
+    rows.iter().map(read).collect()
+}
+
+pub fn count<Q: Query + ?Sized>(query: &mut Q, project: i64, filter: Filter) -> Result<i64, Error> {
+    super::count(
+        query,
+        &format!("SELECT COUNT(*) FROM report WHERE {LISTED}"),
+        params![
+            project,
+            filter.branch,
+            filter.testbed,
+            filter.from,
+            filter.to
+        ],
+    )
+}
+
+/// The head a report belongs to.
+pub fn head<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<i64>, Error> {
+    let row = query.query_one("SELECT head_id FROM report WHERE id = ?1", params![id])?;
+    row.map_or(Ok(None), |row| row.get(0))
+}
+
+/// The newest finished reports of a version, by commit.
+pub fn of_hash<Q: Query + ?Sized>(
+    query: &mut Q,
+    project: i64,
+    hash: &str,
+) -> Result<Vec<Report>, Error> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM report WHERE project_id = ?1 AND git_hash = ?2 AND status = 'ready' ORDER BY id"
+    );
+    let rows = query.query(&sql, params![project, hash])?;
+    rows.iter().map(read).collect()
+}
+
+/// The finished reports of the newest version of a head that has any.
+pub fn of_newest_version<Q: Query + ?Sized>(
+    query: &mut Q,
+    head: i64,
+) -> Result<Vec<Report>, Error> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM report WHERE status = 'ready' AND version_id = (SELECT version.id FROM head_version \
+         JOIN version ON version.id = head_version.version_id WHERE head_version.head_id = ?1 \
+         AND EXISTS (SELECT 1 FROM report WHERE report.version_id = version.id AND report.status = 'ready') \
+         ORDER BY version.number DESC LIMIT 1) ORDER BY id"
+    );
+    let rows = query.query(&sql, params![head])?;
+    rows.iter().map(read).collect()
+}
+
+/// The report goes with its metrics and alerts. A job that made it stays, for the record.
+pub fn delete(tx: &mut dyn Tx, id: i64) -> Result<(), Error> {
+    tx.execute(
+        "UPDATE job SET report_id = NULL WHERE report_id = ?1",
+        params![id],
+    )?;
+    tx.execute("DELETE FROM report WHERE id = ?1", params![id])?;
+    Ok(())
 }
 
 fn one<Q: Query + ?Sized>(

@@ -2,6 +2,7 @@
 
 use kiln_model::{Millis, ResourceName, Slug, TestbedUuid};
 
+use super::dimension::{self, Dimension};
 use crate::{Error, Query, Row, Tx, params};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,12 +14,24 @@ pub struct Testbed {
     pub spec: Option<i64>,
     pub created: Millis,
     pub modified: Millis,
+    pub archived: Option<Millis>,
+}
+
+impl Dimension for Testbed {
+    const KIND: &'static str = "testbed";
+    const TABLE: &'static str = "testbed";
+    const COLUMNS: &'static str = "id, uuid, name, slug, spec_id, created, modified, archived";
+    const IN_USE: &'static str = "SELECT 1 FROM report WHERE testbed_id = ?1 LIMIT 1";
+
+    fn read(row: &Row) -> Result<Self, Error> {
+        read(row)
+    }
 }
 
 macro_rules! select {
     ($filter:literal) => {
         concat!(
-            "SELECT id, uuid, name, slug, spec_id, created, modified FROM testbed WHERE ",
+            "SELECT id, uuid, name, slug, spec_id, created, modified, archived FROM testbed WHERE ",
             $filter
         )
     };
@@ -27,25 +40,6 @@ macro_rules! select {
 pub fn find<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Testbed>, Error> {
     query
         .query_one(select!("id = ?1"), params![id])?
-        .as_ref()
-        .map(read)
-        .transpose()
-}
-
-/// By UUID, name or slug; a name goes before a slug.
-pub fn find_by_ref<Q: Query + ?Sized>(
-    query: &mut Q,
-    project: i64,
-    reference: &str,
-) -> Result<Option<Testbed>, Error> {
-    query
-        .query_one(
-            select!(
-                "project_id = ?1 AND (uuid = ?2 OR name = ?2 OR slug = ?2) \
-                 ORDER BY CASE WHEN uuid = ?2 THEN 0 WHEN name = ?2 THEN 1 ELSE 2 END, id LIMIT 1"
-            ),
-            params![project, reference],
-        )?
         .as_ref()
         .map(read)
         .transpose()
@@ -60,12 +54,12 @@ pub fn ensure(
     uuid: TestbedUuid,
 ) -> Result<Testbed, Error> {
     let wall = tx.wall();
-    let slug = Slug::suggest(name.as_str())
-        .map_or_else(|| uuid.to_string(), |slug| slug.as_str().to_owned());
+    let slug = dimension::free_slug::<Testbed>(tx, project, name.as_str(), &uuid.to_string())?;
     tx.execute(
         "INSERT INTO testbed (uuid, project_id, name, slug, spec_id, created, modified) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) \
-         ON CONFLICT (project_id, name) DO UPDATE SET spec_id = COALESCE(excluded.spec_id, testbed.spec_id)",
+         ON CONFLICT (project_id, name) DO UPDATE \
+         SET spec_id = COALESCE(excluded.spec_id, testbed.spec_id), archived = NULL",
         params![uuid.to_string(), project, name.as_str(), slug, spec, wall],
     )?;
     let row = tx.query_one(
@@ -77,6 +71,36 @@ pub fn ensure(
     })?)
 }
 
+/// A new one; nothing when the name is taken.
+pub fn insert(
+    tx: &mut dyn Tx,
+    project: i64,
+    uuid: TestbedUuid,
+    name: &ResourceName,
+    slug: Option<&Slug>,
+    spec: Option<i64>,
+) -> Result<Option<i64>, Error> {
+    let slug = match slug {
+        Some(slug) => slug.as_str().to_owned(),
+        None => dimension::free_slug::<Testbed>(tx, project, name.as_str(), &uuid.to_string())?,
+    };
+    let wall = tx.wall();
+    let row = tx.query_one(
+        "INSERT INTO testbed (uuid, project_id, name, slug, spec_id, created, modified) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) ON CONFLICT (project_id, name) DO NOTHING RETURNING id",
+        params![uuid.to_string(), project, name.as_str(), slug, spec, wall],
+    )?;
+    row.map(|row| row.get(0)).transpose()
+}
+
+pub fn set_spec(tx: &mut dyn Tx, id: i64, spec: Option<i64>) -> Result<(), Error> {
+    tx.execute(
+        "UPDATE testbed SET spec_id = ?2 WHERE id = ?1",
+        params![id, spec],
+    )?;
+    Ok(())
+}
+
 fn read(row: &Row) -> Result<Testbed, Error> {
     Ok(Testbed {
         id: row.get(0)?,
@@ -86,5 +110,6 @@ fn read(row: &Row) -> Result<Testbed, Error> {
         spec: row.get(4)?,
         created: row.get(5)?,
         modified: row.get(6)?,
+        archived: row.get(7)?,
     })
 }

@@ -75,16 +75,18 @@ impl Story {
         self.print_conditions(terminal)?;
         say(String::new())?;
         say("Metrics (adapter json, latency in nanoseconds)".to_owned())?;
-        for result in self.report.results.iter().flatten() {
+        for result in self.report.results.iter().flatten().flatten() {
             for measure in &result.measures {
-                let metric = measure.metric;
+                let metric = &measure.metric;
                 let spread = match (metric.lower_value, metric.upper_value) {
                     (Some(low), Some(high)) => format!("  [{low:.0} … {high:.0}]"),
                     _ => String::new(),
                 };
                 say(format!(
                     "  {:<16} {:<10} {:>12.0}{spread}",
-                    result.benchmark, measure.measure, metric.value
+                    result.benchmark.name,
+                    measure.measure.slug.as_str(),
+                    metric.value
                 ))?;
             }
         }

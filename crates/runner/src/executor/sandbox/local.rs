@@ -12,9 +12,10 @@ use kiln_model::v0::Conditions;
 use kiln_sandbox::ChamberSpec;
 use tokio_util::sync::CancellationToken;
 
-use super::prepared::PreparedJob;
+use super::prepared::{PreparedJob, Sides};
 use super::stage::{Stage, StageError};
 use super::task::Task;
+use super::turns::Schedule;
 use super::{SandboxExecutor, Shared, blocking};
 use crate::executor::{Execution, Prepared as _, SetUpError};
 
@@ -55,10 +56,12 @@ impl SandboxExecutor {
         let mut conditions = shared.first_conditions();
         let task = Task {
             timeout: job.timeout,
-            iterations: job.iterations,
             allow_failure: job.allow_failure,
             build_time: None,
             file_size: false,
+        };
+        let schedule = Schedule::Repeat {
+            iterations: job.iterations,
         };
         let parts = tokio::select! {
             parts = set_up(&shared, job, &mut conditions) => parts,
@@ -66,7 +69,8 @@ impl SandboxExecutor {
         };
         match parts {
             Ok(parts) => {
-                let prepared = Box::new(PreparedJob::new(parts, task, conditions));
+                let sides = Sides::one(parts);
+                let prepared = Box::new(PreparedJob::new(sides, schedule, task, conditions));
                 Ok(prepared.execute(cancel).await)
             }
             Err(error) => Err(SetUpError {
@@ -90,7 +94,7 @@ async fn set_up(
         }
     };
     conditions.stages.pull_ms = shared.since(started);
-    shared
+    let parts = shared
         .seal(
             image,
             &job.overrides,
@@ -98,7 +102,9 @@ async fn set_up(
             job.chamber,
             conditions,
         )
-        .await
+        .await?;
+    shared.look_before(conditions).await?;
+    Ok(parts)
 }
 
 async fn from_layout(shared: &Arc<Shared>, directory: PathBuf) -> Result<Guard, StageError> {

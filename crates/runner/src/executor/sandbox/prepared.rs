@@ -1,9 +1,11 @@
 //! Running the iterations of a job that is set up.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use kiln_insight::Side;
 use kiln_model::v0::Conditions;
 use kiln_sandbox::{CancelToken, CollectedFile, Exit, FileLimit, FileOutcome, Limits, Outcome};
 use tokio_util::sync::CancellationToken;
@@ -12,6 +14,7 @@ use super::measured;
 use super::sink::Sink;
 use super::stage::{Stage, StageError};
 use super::task::Task;
+use super::turns::Schedule;
 use super::{Parts, blocking};
 use crate::executor::{Execution, Prepared, Verdict, conditions as told};
 use crate::{Captured, Iteration, MAX_MESSAGE_BYTES, Output};
@@ -23,15 +26,41 @@ const MAX_FILES: usize = 255;
 const GRACE: Duration = Duration::from_secs(5);
 
 pub(super) struct PreparedJob {
-    parts: Parts,
+    sides: Sides,
+    schedule: Schedule,
     task: Task,
     conditions: Conditions,
 }
 
+/// The image of the job, and the one that takes turns with it.
+pub(super) struct Sides {
+    pub(super) base: Parts,
+    pub(super) head: Option<Parts>,
+}
+
+impl Sides {
+    pub(super) fn one(base: Parts) -> Self {
+        Self { base, head: None }
+    }
+
+    fn of(&mut self, side: Side) -> &mut Parts {
+        match (side, &mut self.head) {
+            (Side::Head, Some(head)) => head,
+            (Side::Base | Side::Head, _) => &mut self.base,
+        }
+    }
+}
+
 impl PreparedJob {
-    pub(super) fn new(parts: Parts, task: Task, conditions: Conditions) -> Self {
+    pub(super) fn new(
+        sides: Sides,
+        schedule: Schedule,
+        task: Task,
+        conditions: Conditions,
+    ) -> Self {
         Self {
-            parts,
+            sides,
+            schedule,
             task,
             conditions,
         }
@@ -65,22 +94,27 @@ impl PreparedJob {
     /// Runs on a thread of its own, which is the chamber's parent.
     fn run(self, cancel: &CancelToken) -> Execution {
         let Self {
-            mut parts,
+            mut sides,
+            mut schedule,
             task,
             mut conditions,
         } = self;
-        let started = parts.shared.clock.monotonic();
+        let shared = Arc::clone(&sides.base.shared);
+        let started = shared.clock.monotonic();
         let mut output = Output::default();
         let mut verdict = Verdict::Completed;
-        for number in 1..=task.iterations {
+        let mut number = 0;
+        while let Some(side) = schedule.side(number) {
+            number += 1;
             let left = task
                 .timeout
-                .saturating_sub(parts.shared.clock.monotonic().since(started));
-            match run_once(&mut parts, &task, left, cancel) {
+                .saturating_sub(shared.clock.monotonic().since(started));
+            match run_once(sides.of(side), &task, left, cancel) {
                 Ok((exit, iteration)) => {
                     conditions.iterations.push(told::usage(&exit));
                     conditions.layers = told::layers(&exit);
                     let judged = judge(number, &exit, &task);
+                    schedule.look_at(&iteration);
                     output.push(iteration);
                     if let Some(failure) = judged {
                         verdict = Verdict::Failed(failure);
@@ -93,23 +127,34 @@ impl PreparedJob {
                 }
             }
         }
-        conditions.stages.run_ms = parts.shared.since(started);
-        if let (Some(quiet), Some(noise)) = (&parts.shared.config.quiet, &mut conditions.noise) {
+        conditions.stages.run_ms = shared.since(started);
+        if let Some(paired) = &mut conditions.paired {
+            paired.turns = u64::from(number);
+            paired.decided = schedule.is_decided();
+        }
+        if let (Some(quiet), Some(noise)) = (&shared.config.quiet, &mut conditions.noise) {
             quiet.look_after(noise);
         }
-        if let Err(error) = parts.chamber.destroy() {
-            tracing::error!(
-                error = &error as &dyn std::error::Error,
-                "cannot take down a chamber"
-            );
+        for parts in std::iter::once(sides.base).chain(sides.head) {
+            take_down(parts);
         }
-        drop(parts.image);
         Execution {
             verdict,
             output,
             conditions,
         }
     }
+}
+
+fn take_down(parts: Parts) {
+    if let Err(error) = parts.chamber.destroy() {
+        tracing::error!(
+            error = &error as &dyn std::error::Error,
+            "cannot take down a chamber"
+        );
+    }
+    // Only now may the cache let go of it.
+    drop(parts.image);
 }
 
 fn run_once(

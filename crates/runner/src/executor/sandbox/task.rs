@@ -8,7 +8,6 @@ use kiln_model::v0::JobConfig;
 pub(super) struct Task {
     /// For all iterations together: the server counts the whole job.
     pub(super) timeout: Duration,
-    pub(super) iterations: u32,
     pub(super) allow_failure: bool,
     /// The name under which the time of the command is reported, if it is.
     pub(super) build_time: Option<String>,
@@ -20,7 +19,6 @@ impl Task {
     pub(super) fn of(config: &JobConfig) -> Self {
         Self {
             timeout: Duration::from_secs(u64::from(config.timeout)),
-            iterations: config.iter.unwrap_or(1),
             allow_failure: config.allow_failure == Some(true),
             build_time: (config.build_time == Some(true)).then(|| name(config)),
             file_size: config.file_size == Some(true),

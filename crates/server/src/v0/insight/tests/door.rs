@@ -1,0 +1,237 @@
+//! A server on loopback with one project, and the smallest client that can talk to it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use kiln_control::Heartbeats;
+use kiln_control::bench::BenchSettings;
+use kiln_control::projects::{self, OnTheFly};
+use kiln_model::{OrganizationUuid, ProjectUuid};
+use kiln_registry::Registry;
+use kiln_store::{Store, StoreConfig, SystemClock, SystemEntropy, Tx};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+use crate::app::App;
+use crate::channel::Channels;
+use crate::first_start;
+use crate::metrics::Metrics;
+use crate::openapi;
+use crate::token::Tokens;
+
+/// The project of every test.
+pub(super) const PROJECT: &str = "the-project";
+
+pub(super) struct Door {
+    key: String,
+    address: SocketAddr,
+    listening: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: u16,
+    head: String,
+    pub(super) body: Vec<u8>,
+}
+
+impl Door {
+    pub(super) async fn sqlite() -> Self {
+        Self::open("sqlite::memory:").await
+    }
+
+    pub(super) async fn postgres() -> Self {
+        let starting = tokio::task::spawn_blocking(kiln_store::testing::postgres_database);
+        Self::open(&starting.await.unwrap()).await
+    }
+
+    async fn open(database: &str) -> Self {
+        let (clock, entropy) = (Arc::new(SystemClock::default()), Arc::new(SystemEntropy));
+        let mut config = StoreConfig::new(database, clock.clone(), entropy.clone());
+        config.objects = "memory:".to_owned();
+        let opening = tokio::task::spawn_blocking(move || {
+            let store = Store::open(&config).unwrap();
+            let key = first_start::admin(&store, &SystemClock::default(), &SystemEntropy)
+                .unwrap()
+                .unwrap();
+            (store, key)
+        });
+        let (store, key) = opening.await.unwrap();
+        let wall = kiln_model::Clock::wall(&*clock);
+        for slug in [PROJECT, "another-project"] {
+            let ids = OnTheFly {
+                project: ProjectUuid::mint(wall, &*entropy),
+                organization: OrganizationUuid::mint(wall, &*entropy),
+            };
+            let create = move |tx: &mut dyn Tx| {
+                projects::create_on_the_fly(tx, &slug.parse().unwrap(), ids, None).map(drop)
+            };
+            store.ledger.submit(create).await.unwrap();
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let public_url = format!("http://{address}");
+        let app = Arc::new(App {
+            trusted_proxies: Vec::new(),
+            registry: Registry::new(store.clone()),
+            tokens: Tokens::new(b"secret".to_vec()),
+            bench: BenchSettings::new(public_url.clone()),
+            heartbeats: Heartbeats::default(),
+            channels: Channels::default(),
+            metrics: Metrics::default(),
+            clock,
+            entropy,
+            public_url,
+            store,
+        });
+        let routes: Router = crate::v0::routes().with_state(app);
+        let listening = tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
+        Self {
+            key,
+            address,
+            listening,
+        }
+    }
+
+    /// A request about the project, whose path goes on after its name, or one with a whole path.
+    pub(super) async fn call(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let path = match path.strip_prefix('/') {
+            Some(whole) => format!("/{whole}"),
+            None => format!("/v0/projects/{PROJECT}/{path}"),
+        };
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.address,
+            self.key,
+            body.len()
+        );
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).await.unwrap();
+        let answer = Answer::read(&bytes);
+        if let Ok(body) = serde_json::from_slice(&answer.body) {
+            let complaint = openapi::tests::complaint(method, &path, answer.status, &body);
+            assert_eq!(complaint, None, "the OpenAPI document says otherwise");
+        }
+        answer
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Value {
+        let answer = self.call("GET", path, &Value::Null).await;
+        answer.expect(200)
+    }
+
+    pub(super) async fn post(&self, path: &str, body: &Value) -> Value {
+        self.call("POST", path, body).await.expect(201)
+    }
+
+    pub(super) async fn patch(&self, path: &str, body: &Value) -> Value {
+        self.call("PATCH", path, body).await.expect(200)
+    }
+
+    pub(super) async fn delete(&self, path: &str) -> u16 {
+        self.call("DELETE", path, &Value::Null).await.status
+    }
+
+    /// A report of latencies on `main` and `host`.
+    pub(super) async fn report(&self, latencies: &[(&str, f64)]) -> Value {
+        self.report_on("main", latencies, json!({})).await
+    }
+
+    /// The same with other fields.
+    pub(super) async fn report_on(
+        &self,
+        branch: &str,
+        latencies: &[(&str, f64)],
+        more: Value,
+    ) -> Value {
+        let results: serde_json::Map<String, Value> = latencies
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), json!({"latency": {"value": value}})))
+            .collect();
+        let mut report = json!({
+            "branch": branch,
+            "testbed": "host",
+            "start_time": "2026-11-15T08:16:16Z",
+            "end_time": "2026-11-15T08:16:17Z",
+            "results": [Value::Object(results).to_string()],
+            "settings": {"adapter": "json"},
+        });
+        for (field, value) in more.as_object().unwrap() {
+            report[field] = value.clone();
+        }
+        self.post("reports", &report).await
+    }
+
+    /// A threshold for latencies on `main` and `host`.
+    pub(super) async fn threshold(&self, model: &Value) -> Value {
+        let mut threshold = json!({"branch": "main", "testbed": "host", "measure": "latency"});
+        for (field, value) in model.as_object().unwrap() {
+            threshold[field] = value.clone();
+        }
+        self.post("thresholds", &threshold).await
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
+}
+
+impl Answer {
+    fn read(bytes: &[u8]) -> Self {
+        let end = bytes
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .expect("an answer has a head");
+        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let mut body = bytes[end + 4..].to_vec();
+        if head
+            .to_ascii_lowercase()
+            .contains("transfer-encoding: chunked")
+        {
+            body = unchunk(&body);
+        }
+        Self { status, head, body }
+    }
+
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().skip(1).find_map(|line| {
+            let (found, value) = line.split_once(':')?;
+            found.eq_ignore_ascii_case(name).then(|| value.trim())
+        })
+    }
+
+    #[track_caller]
+    pub(super) fn expect(&self, status: u16) -> Value {
+        let text = String::from_utf8_lossy(&self.body);
+        assert_eq!(self.status, status, "{text}");
+        serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+    }
+}
+
+fn unchunk(mut bytes: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(end) = bytes.windows(2).position(|two| two == b"\r\n") {
+        let size = std::str::from_utf8(&bytes[..end]).unwrap();
+        let size = usize::from_str_radix(size, 16).unwrap();
+        body.extend_from_slice(&bytes[end + 2..end + 2 + size]);
+        bytes = &bytes[end + 4 + size..];
+        if size == 0 {
+            break;
+        }
+    }
+    body
+}
