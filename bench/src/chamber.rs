@@ -1,6 +1,6 @@
 //! Starting a static `true` in a namespace chamber and taking it down again, beside other sandboxes.
 
-mod base;
+pub(crate) mod base;
 mod ours;
 mod peer;
 mod plain_groups;

@@ -10,6 +10,7 @@ mod fsync;
 mod kernel;
 mod ledger;
 mod machine;
+mod microvm;
 mod numbers;
 mod registry;
 mod report;
@@ -77,6 +78,9 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     }
     if arguments.subject.includes(Subject::Chamber) {
         measurements.push(chamber::measure(place.path(), window, &say)?);
+    }
+    if arguments.subject.includes(Subject::Microvm) {
+        measurements.push(microvm::measure(place.path(), window, &say)?);
     }
     Ok(Report {
         machine: Machine {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-pub(super) fn make(place: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn make(place: &Path) -> Result<PathBuf, Failure> {
     let root = place.join("root");
     let failed = |source| Failure::io("make a root file system", source);
     for directory in ["bin", "proc", "dev", "sys", "tmp", "etc"] {

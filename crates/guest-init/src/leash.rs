@@ -21,6 +21,7 @@ use std::process::{Command, ExitCode};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
+use crate::launch::stay_on;
 use crate::sys;
 
 /// What shells answer for a program that cannot be executed.
@@ -33,6 +34,7 @@ const FIRST_OPENED: u8 = 3;
 /// arguments. What to do before is any of:
 ///
 /// - `group=PATH` joins a control group by the file that takes its members;
+/// - `core=NUMBER` keeps to a core, and to others that are named as well;
 /// - `file=PATH` opens a file for reading, as descriptor 3, 4, and so on;
 /// - `keep` puts the program into the hands of a keeper.
 pub(crate) fn exec(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
@@ -83,11 +85,13 @@ pub(crate) fn exec(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
 /// Does what is to be done before. Answers whether there shall be a keeper.
 fn prepare(before: impl Iterator<Item = OsString>) -> io::Result<bool> {
     let mut keeps = false;
+    let mut cores = Vec::new();
     let mut expected = RawFd::from(FIRST_OPENED);
     for argument in before {
         let (what, path) = split(&argument);
         match what {
             b"group" => fs::write(path, "0")?,
+            b"core" => cores.push(number(path)?),
             b"file" => {
                 // Left open on purpose: it is the program's.
                 let opened = openat(CWD, path, OFlags::RDONLY, Mode::empty())?.into_raw_fd();
@@ -100,7 +104,13 @@ fn prepare(before: impl Iterator<Item = OsString>) -> io::Result<bool> {
             _ => return Err(io::Error::from(io::ErrorKind::InvalidInput)),
         }
     }
+    stay_on(&cores).map_err(|_| io::Error::other("these cores are not there"))?;
     Ok(keeps)
+}
+
+fn number(text: &Path) -> io::Result<u32> {
+    let number = text.to_str().and_then(|text| text.parse().ok());
+    number.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
 }
 
 fn split(argument: &OsStr) -> (&[u8], &Path) {

@@ -33,6 +33,8 @@ pub(crate) struct Leash {
     pub(crate) files: Vec<String>,
     /// The files by which it joins its control groups.
     pub(crate) groups: Vec<String>,
+    /// The cores it keeps to; any if empty.
+    pub(crate) cores: Vec<u32>,
     /// Whether it gives up its user on the way, and with it what Linux remembers of a leash.
     pub(crate) changes_user: bool,
 }
@@ -43,6 +45,7 @@ impl Leash {
         let mut leashed = command("leash")?;
         leashed.arg(std::process::id().to_string());
         leashed.args(self.groups.iter().map(|group| format!("group={group}")));
+        leashed.args(self.cores.iter().map(|core| format!("core={core}")));
         leashed.args(self.files.iter().map(|file| format!("file={file}")));
         leashed.args(self.changes_user.then_some("keep"));
         leashed.arg("--").arg(program).current_dir("/");

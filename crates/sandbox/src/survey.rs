@@ -149,6 +149,10 @@ fn firecracker(programs: &Programs, kvm: &Check, kernel: Option<&GuestKernel>) -
             format!("version {version}, but the kernel is compressed"),
             "name an uncompressed ELF kernel with --kernel",
         ),
+        Ok(version) if programs.jailer.is_some() && !rustix::process::geteuid().is_root() => no(
+            format!("version {version}, but its jailer needs root"),
+            "run the runner as root, or without --jailer",
+        ),
         Ok(version) if programs.jailer.is_some() => yes(format!("version {version}, jailed")),
         Ok(version) => yes(format!("version {version}, without its jailer (--jailer)")),
     }

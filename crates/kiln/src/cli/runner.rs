@@ -66,8 +66,7 @@ pub(crate) struct Tuning {
 pub(crate) struct Chambers {
     /// Where jobs run: namespace, qemu, firecracker, process or auto [env: KILN_BACKEND] [default: namespace]
     ///
-    /// Machines (qemu, firecracker) cannot be kept to a tuned host's cores; `kiln doctor` says
-    /// what works here and what auto takes.
+    /// `kiln doctor` says what works here and what auto takes.
     #[arg(long, value_name = "BACKEND")]
     pub(crate) backend: Option<String>,
 

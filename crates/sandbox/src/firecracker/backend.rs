@@ -17,6 +17,7 @@ use super::machine::{Hardware, put_disks};
 use super::place::{Place, VSOCK};
 use super::snapshot::{Snapshot, load};
 use super::{version, vsock};
+use crate::guest::Leash;
 use crate::link::Link;
 use crate::microvm::{
     Disks, HiddenFile, Hypervisor, InitialFiles, Monitor, Order, Process, Shape, Started,
@@ -100,7 +101,7 @@ impl Firecracker {
         hardware.put_into(&place)?;
         let (mut process, mut api) =
             self.config
-                .launch(&*self.clock, &place, Vec::new(), Stdio::null())?;
+                .launch(&*self.clock, &place, Leash::default(), Stdio::null())?;
         hardware.start(&mut api)?;
         let up = self.link(&place, &mut process, &CancelToken::new()?, BOOT_PATIENCE)?;
         let mut monitor = Monitor::new(process, up.link);
@@ -174,8 +175,13 @@ impl Firecracker {
         place: &Place,
         order: &Order<'_>,
     ) -> Result<(Process, super::api::Api), Error> {
+        let leash = Leash {
+            groups: order.group.entrances(),
+            cores: order.cores.to_vec(),
+            ..Leash::default()
+        };
         self.config
-            .launch(&*self.clock, place, order.group.entrances(), Stdio::null())
+            .launch(&*self.clock, place, leash, Stdio::null())
     }
 
     fn started(

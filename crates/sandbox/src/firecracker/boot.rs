@@ -12,6 +12,7 @@ use super::config::FirecrackerConfig;
 use super::launch::PAUSE;
 use super::machine::Hardware;
 use crate::Error;
+use crate::guest::Leash;
 use crate::link::Link;
 use crate::microvm::{BootReport, Monitor, Process, Shape, watch};
 
@@ -48,7 +49,7 @@ impl FirecrackerConfig {
         let (line, line_end) = pipe().map_err(failed)?;
         let started = clock.monotonic();
         let (mut process, mut api) =
-            config.launch(clock, &place, Vec::new(), Stdio::from(line_end))?;
+            config.launch(clock, &place, Leash::default(), Stdio::from(line_end))?;
         // It says what it is before it is given anything.
         api.get("/")?;
         if let Err(error) = hardware.start(&mut api)

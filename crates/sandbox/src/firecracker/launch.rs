@@ -30,18 +30,17 @@ impl FirecrackerConfig {
         Place::create(&self.work_dir, jailed)
     }
 
-    /// Starts the program in the control groups and waits for its socket.
+    /// Starts the program on a leash and waits for its socket.
     pub(super) fn launch(
         &self,
         clock: &dyn Clock,
         place: &Place,
-        groups: Vec<String>,
+        leash: Leash,
         stdout: Stdio,
     ) -> Result<(Process, Api), Error> {
         let leash = Leash {
-            files: Vec::new(),
-            groups,
             changes_user: self.jailer.is_some(),
+            ..leash
         };
         let mut command = leash.command(self.jailer.as_ref().unwrap_or(&self.program))?;
         if let Some(inmate) = place.inmate() {

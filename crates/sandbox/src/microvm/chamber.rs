@@ -43,7 +43,7 @@ impl MachineChamber {
         base: PathBuf,
         spec: &ChamberSpec,
     ) -> Result<Self, Error> {
-        check(spec)?;
+        spec.check()?;
         let base = base
             .into_os_string()
             .into_string()
@@ -93,23 +93,12 @@ impl MachineChamber {
             shared_memory_bytes: self.spec.shared_memory_bytes(),
             resolver: network.map_or_else(String::new, MachineNetwork::resolver_file),
             uplink: network.map_or(Uplink::None, MachineNetwork::uplink),
-            // The machine's CPUs are its own, and the launcher is put into its group from outside.
+            // Its monitor keeps to the cores, and the launcher is put into its group from outside.
             cores: Vec::new(),
             groups: Vec::new(),
             unified_group: String::new(),
         }
     }
-}
-
-/// What a machine cannot give is refused rather than left out.
-fn check(spec: &ChamberSpec) -> Result<(), Error> {
-    spec.check()?;
-    if spec.cores.is_empty() {
-        return Ok(());
-    }
-    Err(Error::Spec {
-        reason: "a machine cannot be kept to certain cores yet".to_owned(),
-    })
 }
 
 impl Chamber for MachineChamber {
@@ -150,6 +139,7 @@ impl Chamber for MachineChamber {
             disks: &disks,
             group: &group,
             cancel,
+            cores: &self.spec.cores,
             network: network.as_ref(),
         })?;
         let link = monitor.link();
@@ -197,20 +187,5 @@ impl Chamber for MachineChamber {
     fn destroy(self: Box<Self>) -> Result<(), Error> {
         // Runs clean up after themselves, and what is kept between them belongs to the back end.
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_machine_cannot_give_is_refused() {
-        let pinned = ChamberSpec {
-            cores: vec![0],
-            ..ChamberSpec::default()
-        };
-        assert!(check(&ChamberSpec::default()).is_ok());
-        assert!(matches!(check(&pinned), Err(Error::Spec { .. })));
     }
 }

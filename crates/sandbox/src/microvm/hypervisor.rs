@@ -88,6 +88,8 @@ pub(crate) struct Order<'a> {
     pub(crate) disks: &'a Disks,
     pub(crate) group: &'a Group,
     pub(crate) cancel: &'a CancelToken,
+    /// The cores its monitor keeps to; any if empty.
+    pub(crate) cores: &'a [u32],
     /// The network behind the device, where the shape has one.
     pub(crate) network: Option<&'a MachineNetwork<'a>>,
 }

@@ -138,6 +138,7 @@ impl Hypervisor for Qemu {
         let leash = Leash {
             files: vec![template.state.path()],
             groups: order.group.entrances(),
+            cores: order.cores.to_vec(),
             changes_user: false,
         };
         let mut command = leash.command(&self.config.program)?;

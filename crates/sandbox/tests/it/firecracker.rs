@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command as Process, Stdio};
 use std::time::Duration;
 
-use kiln_sandbox::{BootEnd, Error, FirecrackerConfig, Machines};
+use kiln_sandbox::{
+    BootEnd, CancelToken, ChamberSpec, Error, FirecrackerConfig, Machines, OutputSink, Stream,
+};
 
-use crate::place::{Finished, firecracker_config, run_on};
-use crate::support::{HostClock, shell};
+use crate::place::{Finished, firecracker, firecracker_config, run_on};
+use crate::support::{HostClock, limits, shell, spec};
 
 #[test]
 fn a_machine_comes_from_a_snapshot_and_says_so() {
@@ -74,6 +76,30 @@ fn a_jailer_of_another_release_is_refused() {
     };
     let error = config.check_version().unwrap_err();
     assert!(error.to_string().contains("1.16.0"), "{error}");
+}
+
+#[test]
+fn a_machine_keeps_to_the_cores_it_is_given() {
+    struct Look(Option<String>);
+    impl OutputSink for Look {
+        fn output(&mut self, _: Stream, _: &[u8]) {
+            let children = std::fs::read_to_string("/proc/thread-self/children").unwrap();
+            let monitor = children.split_ascii_whitespace().next().unwrap();
+            let status = std::fs::read_to_string(format!("/proc/{monitor}/status")).unwrap();
+            let mut lines = status.lines();
+            self.0 = lines.find_map(|line| Some(line.strip_prefix("Cpus_allowed_list:")?.into()));
+        }
+    }
+    let spec = ChamberSpec {
+        cores: vec![0],
+        ..spec()
+    };
+    let mut look = Look(None);
+    let cancel = CancelToken::new().unwrap();
+    firecracker()
+        .run_into(&mut look, &shell("echo up"), &spec, &limits(), &cancel)
+        .unwrap();
+    assert_eq!(look.0.unwrap().trim(), "0");
 }
 
 /// The driver is only tested as far as its double is strict.

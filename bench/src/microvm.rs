@@ -1,0 +1,120 @@
+//! Machines of the QEMU back end: from a template to the command, from nothing to a guest that listens beside bare QEMU,
+//! and what QEMU needs for itself.
+
+mod bare;
+mod ours;
+mod resident;
+
+use std::path::Path;
+use std::time::Duration;
+
+use kiln_sandbox::GuestKernel;
+
+use crate::chamber::base;
+use crate::failure::Failure;
+use crate::report::{Measurement, Side};
+use crate::sample::Sample;
+use crate::statistics::{quantile, sorted};
+use crate::stopwatch::Stopwatch;
+use crate::target::{Target, Verdict};
+use crate::window::{ROUNDS, Window};
+
+/// On a quiet machine with two cores, emulated.
+const FROM_TEMPLATE_MS: f64 = 150.0;
+const RESIDENT_MIB: f64 = 96.0;
+
+pub(crate) fn measure(
+    place: &Path,
+    window: Window,
+    say: &dyn Fn(&str),
+) -> Result<Measurement, Failure> {
+    let kernel = GuestKernel::find().map_err(|error| Failure::Wrong(error.to_string()))?;
+    let root = base::make(place)?;
+    let ours = ours::Ours::new(place, &root, &kernel)?;
+    let bare = bare::Bare::new(place, &root, &kernel)?;
+    say("microvm: the first machine");
+    let mut chamber = ours.chamber()?;
+    let (mut cold, mut cold_bare, mut warm) = (Vec::new(), Vec::new(), Vec::new());
+    for number in 1..=ROUNDS {
+        say(&format!("microvm: round {number} of {ROUNDS}"));
+        cold.push(ours.boot()?);
+        cold_bare.push(bare.boot()?);
+        let round = Stopwatch::start();
+        loop {
+            warm.push(chamber.start_of_command()?);
+            if round.elapsed() >= window.measured {
+                break;
+            }
+        }
+    }
+    let resident = chamber.resident_mebibytes()?;
+    let warm_ms = sorted(warm.iter().map(|span| span.as_secs_f64() * 1e3));
+    let samples = |spans: &[Duration]| -> Vec<Sample> { spans.iter().map(one).collect() };
+    let (cold, cold_bare) = (samples(&cold), samples(&cold_bare));
+    let sides = vec![
+        Side::ours("ours: to a guest that listens", &cold, Sample::rate),
+        Side::beside("bare QEMU: to the first program", &cold, &cold_bare),
+    ];
+    Ok(Measurement {
+        name: "microvm",
+        what: "booting Debian's cloud kernel in an emulated machine with a serial line, one after another",
+        unit: "boots/hour",
+        fsync: None,
+        targets: targets(&sides, quantile(&warm_ms, 0.5), resident),
+        sides,
+        notes: vec![format!(
+            "from a template to the command: p50 {:.0} ms, p99 {:.0} ms over {} runs",
+            quantile(&warm_ms, 0.5),
+            quantile(&warm_ms, 0.99),
+            warm_ms.len()
+        )],
+    })
+}
+
+/// A boot takes seconds, so that its rate is counted by the hour.
+fn one(span: &Duration) -> Sample {
+    Sample {
+        operations: 3600,
+        wall: *span,
+        ..Sample::default()
+    }
+}
+
+fn targets(sides: &[Side], warm_ms: f64, resident: f64) -> Vec<Target> {
+    let cold = sides.iter().find_map(|side| side.ours_by_this);
+    let cold = cold.map(|ratio| Target {
+        what: "a boot no slower than bare QEMU's with the same kernel".to_owned(),
+        verdict: Verdict::at_least(ratio.median, 1.0),
+        reached: format!("{:.2} of its time", 1.0 / ratio.median),
+    });
+    let warm = Target {
+        what: "from a template to the command in at most 150 ms on a quiet machine".to_owned(),
+        verdict: Verdict::at_least(FROM_TEMPLATE_MS / warm_ms, 1.0),
+        reached: format!("{warm_ms:.0} ms"),
+    };
+    let memory = Target {
+        what: "QEMU's own memory at most 96 MiB".to_owned(),
+        verdict: Verdict::at_least(RESIDENT_MIB / resident, 1.0),
+        reached: format!("{resident:.0} MiB"),
+    };
+    cold.into_iter().chain([warm, memory]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Summary;
+
+    #[test]
+    fn each_promise_has_a_target() {
+        let side = Side {
+            ours_by_this: Some(Summary::of([1.1])),
+            ..Side::ours("x", &[one(&Duration::from_secs(1))], Sample::rate)
+        };
+        let verdicts: Vec<Verdict> = targets(&[side], 200.0, 90.0)
+            .into_iter()
+            .map(|target| target.verdict)
+            .collect();
+        assert_eq!(verdicts, [Verdict::Met, Verdict::Missed, Verdict::Met]);
+    }
+}

@@ -1,0 +1,131 @@
+//! The QEMU back end, as a runner uses it.
+
+use std::io;
+use std::path::Path;
+use std::process::Command as Process;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kiln_sandbox::{
+    Accelerator, Backend as _, BootEnd, CancelToken, Chamber, ChamberSpec, Command, GuestKernel,
+    Limits, Machines, OutputSink, QemuConfig, Rootfs, Stream,
+};
+use kiln_store::SystemClock;
+
+use super::resident;
+use crate::failure::Failure;
+use crate::stopwatch::Stopwatch;
+
+/// A machine that takes longer is stuck.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+pub(super) struct Ours {
+    config: QemuConfig,
+    disk: Rootfs,
+}
+
+impl Ours {
+    pub(super) fn new(place: &Path, root: &Path, kernel: &GuestKernel) -> Result<Self, Failure> {
+        let disk = place.join("root.ext4");
+        let made = Process::new("/sbin/mke2fs")
+            .args(["-q", "-F", "-t", "ext4", "-d"])
+            .args([root, &disk])
+            .arg("32M")
+            .output()
+            .map_err(|source| Failure::io("run mke2fs", source))?;
+        if !made.status.success() {
+            return Err(Failure::Wrong("mke2fs cannot make a disk".to_owned()));
+        }
+        Ok(Self {
+            config: QemuConfig::new(kernel.clone(), Accelerator::Tcg, place),
+            disk: Rootfs::disk(disk),
+        })
+    }
+
+    /// From nothing to our guest program's word that it is up.
+    pub(super) fn boot(&self) -> Result<Duration, Failure> {
+        let report = self
+            .config
+            .boot(&SystemClock::new(), PATIENCE, &mut io::sink())?;
+        if let BootEnd::Up { .. } = report.end {
+            return Ok(report.total);
+        }
+        let end = report.end;
+        Err(Failure::Wrong(format!("the machine ended as {end:?}")))
+    }
+
+    /// A chamber whose template is made.
+    pub(super) fn chamber(&self) -> Result<Started, Failure> {
+        let machines = Machines::qemu(self.config.clone(), Arc::new(SystemClock::new()));
+        Ok(Started {
+            chamber: machines.prepare(&self.disk, &ChamberSpec::default())?,
+            cancel: CancelToken::new()?,
+        })
+    }
+}
+
+pub(super) struct Started {
+    chamber: Box<dyn Chamber>,
+    cancel: CancelToken,
+}
+
+impl Started {
+    /// From the order to the command's start.
+    pub(super) fn start_of_command(&mut self) -> Result<Duration, Failure> {
+        let mut watch = Watch::start(false);
+        self.run(&mut watch)?;
+        watch
+            .started
+            .ok_or_else(|| Failure::Wrong("the command did not start".to_owned()))
+    }
+
+    /// What QEMU has in memory beside the guest's own, while a command runs.
+    pub(super) fn resident_mebibytes(&mut self) -> Result<f64, Failure> {
+        let mut watch = Watch::start(true);
+        self.run(&mut watch)?;
+        watch
+            .resident
+            .ok_or_else(|| Failure::Wrong("QEMU's memory cannot be read".to_owned()))
+    }
+
+    fn run(&mut self, watch: &mut Watch) -> Result<(), Failure> {
+        let command = Command::new(["/bin/true"]);
+        let exit = self
+            .chamber
+            .run(&command, &Limits::default(), watch, &self.cancel)?;
+        match exit.code() {
+            Some(0) => Ok(()),
+            _ => Err(Failure::Wrong(format!("true ended as {:?}", exit.outcome))),
+        }
+    }
+}
+
+struct Watch {
+    since: Stopwatch,
+    started: Option<Duration>,
+    /// Whether QEMU's memory is looked at when the command starts: that takes a while.
+    looks: bool,
+    resident: Option<f64>,
+}
+
+impl Watch {
+    fn start(looks: bool) -> Self {
+        Self {
+            since: Stopwatch::start(),
+            started: None,
+            looks,
+            resident: None,
+        }
+    }
+}
+
+impl OutputSink for Watch {
+    fn started(&mut self) {
+        self.started = Some(self.since.elapsed());
+        if self.looks {
+            self.resident = resident::mebibytes_of_qemu();
+        }
+    }
+
+    fn output(&mut self, _: Stream, _: &[u8]) {}
+}
