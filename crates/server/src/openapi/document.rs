@@ -41,7 +41,7 @@ fn show(operation: &Operation) -> Value {
         .map(|name| parameter(name, "path", &part(name)))
         .collect();
     if matches!(operation.answer, Answer::Page(_)) {
-        parameters.extend(paging());
+        parameters.extend(paging(operation.path));
     }
     let mut shown = json!({
         "operationId": operation.id,
@@ -123,16 +123,18 @@ fn answer(operation: &Operation) -> Value {
     }
 }
 
-fn paging() -> Vec<Value> {
+fn paging(path: &str) -> Vec<Value> {
     let text = json!({ "type": "string" });
+    // A project's own lists have an order of their own, and overlook one that they do not know.
+    let within_project = path.strip_prefix("/v0/projects/{project}/");
+    let sort = match within_project {
+        Some(list) if !matches!(list, "keys" | "specs") => text.clone(),
+        _ => json!({ "type": "string", "enum": ["name", "created"] }),
+    };
     vec![
         parameter("name", "query", &text),
         parameter("search", "query", &text),
-        parameter(
-            "sort",
-            "query",
-            &json!({ "type": "string", "enum": ["name", "created"] }),
-        ),
+        parameter("sort", "query", &sort),
         parameter(
             "direction",
             "query",
