@@ -14,7 +14,11 @@ pub(crate) fn text(view: &View) -> String {
     let mut lines = vec![format!("{}: {}", view.project, facts.join(", "))];
     if let Some(paired) = &view.paired {
         lines.push(String::new());
-        lines.extend(aligned(&paired.table()));
+        let mut rows = paired.table();
+        if let Some(names) = rows.first_mut() {
+            *names = names.each_ref().map(|name| name.to_uppercase());
+        }
+        lines.extend(aligned(&rows));
     }
     if !view.lines.is_empty() {
         lines.push(String::new());
