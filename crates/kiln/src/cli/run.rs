@@ -176,7 +176,7 @@ pub(crate) struct Here {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "An image on a runner")]
 pub(crate) struct Remote {
-    /// Image in the server's registry, PROJECT[/REPOSITORY][:TAG][@DIGEST], or a directory, written ./DIR
+    /// Image in the server's registry, PROJECT, PROJECT:TAG, PROJECT/REPOSITORY:TAG or PROJECT@DIGEST, or a directory, written ./DIR
     ///
     /// A directory is an image layout, or it has a Dockerfile, or it is the root of the image; it is pushed before it runs.
     #[arg(long, value_name = "IMAGE")]
