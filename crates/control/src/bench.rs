@@ -9,6 +9,7 @@ mod image;
 mod judges;
 mod measures;
 mod models;
+mod named;
 mod pairs;
 mod perf;
 mod plots;

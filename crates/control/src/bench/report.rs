@@ -1,15 +1,14 @@
 //! Results that a client measured itself become a report.
 
 use kiln_model::v0::{NewReport, Settings};
-use kiln_model::{BranchName, BranchUuid, HeadUuid, ReportUuid, ResourceName, TestbedUuid};
+use kiln_model::{BranchUuid, HeadUuid, ReportUuid, TestbedUuid};
 use kiln_store::Tx;
 use kiln_store::sql::branch::{self, Branch, NewBranch};
-use kiln_store::sql::dimension;
 use kiln_store::sql::report::{self, Report, ReportMetric};
 use kiln_store::sql::testbed::{self, Testbed};
 
 use super::process::{publish, read_texts};
-use super::{Ids, RunSettings, apply_thresholds, start_branch};
+use super::{Ids, RunSettings, apply_thresholds, named, start_branch};
 use crate::Denied;
 
 /// A checked request: its results are read before any transaction.
@@ -78,24 +77,14 @@ pub fn submit_report(
     Ok(row)
 }
 
-/// The branch that is meant; a name that nobody has is created, an unknown UUID is not.
+/// The branch that is meant, begun where the request says.
 fn ensure_branch(
     tx: &mut dyn Tx,
     project: i64,
     new: &NewReport,
     ids: &Ids,
 ) -> Result<Branch, Denied> {
-    let found = dimension::find_by_name::<Branch, _>(tx, project, &new.branch)?;
-    let name = match found {
-        Some(found) => found.name,
-        None if new.branch.parse::<BranchUuid>().is_ok() => {
-            return Err(Denied::NotFound("branch"));
-        }
-        None => new
-            .branch
-            .parse::<BranchName>()
-            .map_err(|error| Denied::Invalid(error.to_string()))?,
-    };
+    let name = named::branch(tx, project, &new.branch)?;
     if let Some(start) = &new.start_point {
         start_branch(tx, project, &name, start, ids)?;
     }
@@ -119,15 +108,7 @@ fn ensure_testbed(
     reference: &str,
     ids: &Ids,
 ) -> Result<Testbed, Denied> {
-    if let Some(found) = dimension::find_by_name::<Testbed, _>(tx, project, reference)? {
-        return Ok(found);
-    }
-    if reference.parse::<TestbedUuid>().is_ok() {
-        return Err(Denied::NotFound("testbed"));
-    }
-    let name: ResourceName = reference
-        .parse()
-        .map_err(|error: kiln_model::InvalidName| Denied::Invalid(error.to_string()))?;
+    let name = named::testbed(tx, project, reference)?;
     let uuid = TestbedUuid::mint(tx.wall(), ids);
     Ok(testbed::ensure(tx, project, &name, None, uuid)?)
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use kiln_model::v0::{JobConfig, NewRun, NewRunJob};
 use kiln_model::{
-    BranchName, BranchUuid, Digest, JobUuid, Kind, Millis, OrganizationUuid, ProjectUuid,
-    ReportUuid, ResourceName, Retry, Slug, TestbedUuid, Timeouts,
+    BranchName, Digest, JobUuid, Kind, Millis, OrganizationUuid, ProjectUuid, ReportUuid,
+    ResourceName, Retry, Slug, TestbedUuid, Timeouts,
 };
 use kiln_store::Tx;
-use kiln_store::sql::branch::{Branch, NewBranch};
+use kiln_store::sql::branch::NewBranch;
 use kiln_store::sql::job::{Job, NewJob};
 use kiln_store::sql::project::Project;
 use kiln_store::sql::report::{self, Report};
@@ -19,7 +19,9 @@ use kiln_store::sql::{branch, dimension, testbed};
 use super::image::{ImageReference, ImageVersion};
 use super::tier::Tier;
 use super::work::Work;
-use super::{BenchSettings, Ids, RunSettings, apply_thresholds, pairs, process, start_branch};
+use super::{
+    BenchSettings, Ids, RunSettings, apply_thresholds, named, pairs, process, start_branch,
+};
 use crate::access::Caller;
 use crate::projects::{self, OnTheFly};
 use crate::{Denied, jobs};
@@ -228,11 +230,7 @@ fn choose_branch(tx: &mut dyn Tx, project: &Project, run: &NewRun) -> Result<Bra
         let from_context = context(run, "branch/ref/name").and_then(|name| name.parse().ok());
         return Ok(from_context.unwrap_or_else(|| "main".parse().expect("a valid branch")));
     };
-    match dimension::find_by_name::<Branch, _>(tx, project.id, asked.as_str())? {
-        Some(found) => Ok(found.name),
-        None if asked.as_str().parse::<BranchUuid>().is_ok() => Err(Denied::NotFound("branch")),
-        None => Ok(asked.clone()),
-    }
+    named::branch(tx, project.id, asked.as_str())
 }
 
 /// The same for testbeds. One that is not named is named after the spec, or after where the run comes from.
@@ -249,11 +247,7 @@ fn choose_testbed(
         let from_context = context(run, "testbed/os").and_then(|name| name.parse().ok());
         return Ok(from_context.unwrap_or_else(|| "localhost".parse().expect("a valid name")));
     };
-    match dimension::find_by_name::<Testbed, _>(tx, project.id, asked.as_str())? {
-        Some(found) => Ok(found.name),
-        None if asked.as_str().parse::<TestbedUuid>().is_ok() => Err(Denied::NotFound("testbed")),
-        None => Ok(asked.clone()),
-    }
+    named::testbed(tx, project.id, asked.as_str())
 }
 
 /// What a job is made of.

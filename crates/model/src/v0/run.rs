@@ -26,9 +26,9 @@ pub struct NewRun {
     pub branch: Option<BranchName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<GitHash>,
-    /// A UUID, a slug or a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_point: Option<StartPoint>,
+    /// A UUID, a slug or a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub testbed: Option<ResourceName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -124,3 +124,21 @@ fn zero_has_no_ratio() {
     );
     assert!(!turns.is_decided());
 }
+
+#[test]
+fn each_of_two_lines_has_half_the_error_rate_and_so_a_wider_interval() {
+    let width = |measure: Option<&str>| {
+        let asked = TurnsSettings {
+            measure: measure.map(str::to_owned),
+            ..settings()
+        };
+        let turns = after(80, 1.1, asked);
+        let LineReport::Compared(report) = line(&turns, "slow", "latency") else {
+            panic!("it is in every turn");
+        };
+        let (low, high) = report.interval.unwrap();
+        high - low
+    };
+    // Two lines of latency decide, or the one of file sizes.
+    assert!(width(None) > width(Some("file-size")) * 1.01);
+}
