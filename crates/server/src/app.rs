@@ -41,6 +41,34 @@ impl App {
     }
 }
 
+#[cfg(test)]
+impl App {
+    /// Everything as it is by default.
+    pub(crate) fn at(
+        address: std::net::SocketAddr,
+        store: Store,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Self {
+        let public_url = format!("http://{address}");
+        Self {
+            trusted_proxies: Vec::new(),
+            offers: None,
+            registry: Registry::new(store.clone()),
+            tokens: Tokens::new(b"secret".to_vec()),
+            bench: BenchSettings::new(public_url.clone()),
+            heartbeats: Heartbeats::default(),
+            channels: Channels::default(),
+            metrics: Metrics::default(),
+            limits: Limits::default(),
+            clock,
+            entropy,
+            public_url,
+            store,
+        }
+    }
+}
+
 impl fmt::Debug for App {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("App")

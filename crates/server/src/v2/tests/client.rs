@@ -6,11 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kiln_control::Heartbeats;
-use kiln_control::bench::BenchSettings;
-use kiln_control::limits::Limits;
 use kiln_model::Digest;
-use kiln_registry::Registry;
 use kiln_store::sql::project;
 use kiln_store::{Store, StoreConfig, SystemClock, SystemEntropy};
 use serde_json::{Value, json};
@@ -20,10 +16,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use crate::app::{App, Shared};
-use crate::channel::Channels;
 use crate::first_start;
-use crate::metrics::Metrics;
-use crate::token::{Action, Audience, OciScope, Tokens};
+use crate::token::{Action, Audience, OciScope};
 
 pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
@@ -64,22 +58,7 @@ impl Door {
         let (store, key) = tokio::task::spawn_blocking(open).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let public_url = format!("http://{address}");
-        let app = Arc::new(App {
-            trusted_proxies: Vec::new(),
-            offers: None,
-            registry: Registry::new(store.clone()),
-            tokens: Tokens::new(b"secret".to_vec()),
-            bench: BenchSettings::new(public_url.clone()),
-            heartbeats: Heartbeats::default(),
-            channels: Channels::default(),
-            metrics: Metrics::default(),
-            limits: Limits::default(),
-            clock,
-            entropy,
-            public_url,
-            store,
-        });
+        let app = Arc::new(App::at(address, store, clock, entropy));
         let routes = super::super::routes().merge(crate::v0::routes());
         let routes: Router = routes.with_state(Arc::clone(&app));
         let listening = tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });

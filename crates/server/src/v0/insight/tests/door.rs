@@ -4,13 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use kiln_control::Heartbeats;
 use kiln_control::access::Caller;
-use kiln_control::bench::BenchSettings;
-use kiln_control::limits::Limits;
 use kiln_control::projects::{self, OnTheFly};
 use kiln_model::{OrganizationUuid, ProjectUuid};
-use kiln_registry::Registry;
 use kiln_store::{Store, StoreConfig, SystemClock, SystemEntropy, Tx};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -18,11 +14,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
 use crate::app::App;
-use crate::channel::Channels;
 use crate::first_start;
-use crate::metrics::Metrics;
 use crate::openapi;
-use crate::token::Tokens;
 
 /// The project of every test.
 pub(super) const PROJECT: &str = "the-project";
@@ -75,22 +68,7 @@ impl Door {
         }
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let public_url = format!("http://{address}");
-        let app = Arc::new(App {
-            trusted_proxies: Vec::new(),
-            offers: None,
-            registry: Registry::new(store.clone()),
-            tokens: Tokens::new(b"secret".to_vec()),
-            bench: BenchSettings::new(public_url.clone()),
-            heartbeats: Heartbeats::default(),
-            channels: Channels::default(),
-            metrics: Metrics::default(),
-            limits: Limits::default(),
-            clock,
-            entropy,
-            public_url,
-            store,
-        });
+        let app = Arc::new(App::at(address, store, clock, entropy));
         let routes: Router = crate::v0::routes().with_state(app);
         let listening = tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
         Self {
