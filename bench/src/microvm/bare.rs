@@ -24,7 +24,7 @@ const PROGRAM: &str = if cfg!(target_arch = "aarch64") {
 const MACHINE: [&str; 2] = if cfg!(target_arch = "aarch64") {
     ["virt", "console=ttyAMA0 panic=-1"]
 } else {
-    ["pc", "console=ttyS0 panic=-1"]
+    ["pc", "console=ttyS0 panic=-1 no_timer_check"]
 };
 
 pub(super) struct Bare {
