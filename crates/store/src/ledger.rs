@@ -14,6 +14,7 @@ pub(crate) mod pending;
 pub(crate) mod queue;
 pub(crate) mod submit;
 pub(crate) mod task;
+mod teller;
 pub(crate) mod worker;
 
 #[cfg(test)]

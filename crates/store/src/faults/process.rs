@@ -13,7 +13,7 @@ use crate::{DatabaseErrorKind, Error, ObjectErrorKind, Objects, Store, SystemEnt
 const SCENARIO: &str = "KILN_FAULT_SCENARIO";
 const DIRECTORY: &str = "KILN_FAULT_DIRECTORY";
 /// More than the log may hold before it is copied back into the database.
-const MANY_PAGES: usize = 6 << 20;
+const MANY_PAGES: usize = 24 << 20;
 
 /// One line of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,31 +8,44 @@ use crate::{Bell, DatabaseErrorKind, Error};
 /// How often a closure is run alone after its batch was lost, before its caller is told.
 const ATTEMPTS: usize = 5;
 
-/// What a batch leads to, besides the answers.
-#[derive(Debug)]
+/// What a batch leads to.
 pub(crate) enum Outcome {
-    /// The bells of what was committed.
-    Answered(Vec<Bell>),
+    /// All of it is on disk, and those who wait for it are still to be told.
+    Committed {
+        tasks: Vec<Box<dyn Task>>,
+        bells: Vec<Bell>,
+    },
+    /// Everyone has been told already. The bells are those of what was committed.
+    Answered { bells: Vec<Bell> },
     /// An fsync failed. Nobody is acknowledged, and no transaction may follow.
     Fatal(Error),
 }
 
-/// Runs the closures, commits, and answers each of them.
+/// Runs the closures, and whatever `more` has when they are done, until it has nothing; then commits.
 pub(crate) fn run(
     session: &mut DynSession,
     time: &KernelTime,
     mut tasks: Vec<Box<dyn Task>>,
+    more: impl Fn(usize) -> Vec<Box<dyn Task>>,
 ) -> Outcome {
-    match attempt(session, time, &mut tasks, Begin::Write) {
-        Ok(Commit::Done) => {
-            let bells = session.take_bells();
-            answer_all(tasks, &Ok(()));
-            Outcome::Answered(bells)
+    let performed = in_transaction(session, time, Begin::Write, |session| {
+        let mut done = 0;
+        while done < tasks.len() {
+            perform_each(session, &mut tasks[done..])?;
+            done = tasks.len();
+            tasks.extend(more(done));
         }
+        Ok(())
+    });
+    match performed.map(|()| session.commit(time)) {
+        Ok(Commit::Done) => Outcome::Committed {
+            tasks,
+            bells: session.take_bells(),
+        },
         Ok(Commit::Failed(error)) if error.is_conflict() => run_alone(session, time, tasks),
         Ok(Commit::Failed(error) | Commit::Unresolved(error)) => {
             answer_all(tasks, &Err(error));
-            Outcome::Answered(Vec::new())
+            Outcome::Answered { bells: Vec::new() }
         }
         Ok(Commit::Fatal(error)) => {
             answer_all(tasks, &Err(Error::Closed));
@@ -56,15 +69,26 @@ pub(crate) fn perform(
     tasks: &mut [Box<dyn Task>],
     begin: Begin,
 ) -> Result<(), Lost> {
-    let outcome = session.begin(begin, time).and_then(|()| {
-        tasks
-            .iter_mut()
-            .try_for_each(|task| perform_one(session, task.as_mut()))
-    });
+    in_transaction(session, time, begin, |session| perform_each(session, tasks))
+}
+
+fn in_transaction(
+    session: &mut DynSession,
+    time: &KernelTime,
+    begin: Begin,
+    body: impl FnOnce(&mut DynSession) -> Result<(), Error>,
+) -> Result<(), Lost> {
+    let outcome = session.begin(begin, time).and_then(|()| body(session));
     outcome.map_err(|error| {
         session.rollback();
         Lost(error)
     })
+}
+
+fn perform_each(session: &mut DynSession, tasks: &mut [Box<dyn Task>]) -> Result<(), Error> {
+    tasks
+        .iter_mut()
+        .try_for_each(|task| perform_one(session, task.as_mut()))
 }
 
 fn perform_one(session: &mut DynSession, task: &mut dyn Task) -> Result<(), Error> {
@@ -86,45 +110,41 @@ fn perform_one(session: &mut DynSession, task: &mut dyn Task) -> Result<(), Erro
     Ok(())
 }
 
-fn attempt(
-    session: &mut DynSession,
-    time: &KernelTime,
-    tasks: &mut [Box<dyn Task>],
-    begin: Begin,
-) -> Result<Commit, Lost> {
-    perform(session, time, tasks, begin)?;
-    Ok(session.commit(time))
-}
-
 /// Runs each closure in a transaction of its own, so that one that cannot succeed takes no other down with it.
 fn run_alone(session: &mut DynSession, time: &KernelTime, tasks: Vec<Box<dyn Task>>) -> Outcome {
     let mut bells = Vec::new();
     let mut tasks = tasks.into_iter();
     while let Some(task) = tasks.next() {
         match run_one(session, time, task) {
-            Outcome::Answered(rung) => bells.extend(rung),
-            Outcome::Fatal(error) => {
+            Ok(rung) => bells.extend(rung),
+            Err(error) => {
                 tasks.for_each(|task| task.answer(Err(Error::Closed)));
                 return Outcome::Fatal(error);
             }
         }
     }
-    Outcome::Answered(bells)
+    Outcome::Answered { bells }
 }
 
-fn run_one(session: &mut DynSession, time: &KernelTime, task: Box<dyn Task>) -> Outcome {
+/// Answers the task, and returns its bells or a failed fsync.
+fn run_one(
+    session: &mut DynSession,
+    time: &KernelTime,
+    task: Box<dyn Task>,
+) -> Result<Vec<Bell>, Error> {
     let mut task = [task];
     let mut failure = Error::Closed;
     for _ in 0..ATTEMPTS {
-        failure = match attempt(session, time, &mut task, Begin::Again) {
+        let performed = perform(session, time, &mut task, Begin::Again);
+        failure = match performed.map(|()| session.commit(time)) {
             Ok(Commit::Done) => {
                 let bells = session.take_bells();
                 answer_all(task, &Ok(()));
-                return Outcome::Answered(bells);
+                return Ok(bells);
             }
             Ok(Commit::Fatal(error)) => {
                 answer_all(task, &Err(Error::Closed));
-                return Outcome::Fatal(error);
+                return Err(error);
             }
             Ok(Commit::Failed(error)) | Err(Lost(error)) => error,
             Ok(Commit::Unresolved(error)) => {
@@ -137,9 +157,9 @@ fn run_one(session: &mut DynSession, time: &KernelTime, task: Box<dyn Task>) -> 
         }
     }
     answer_all(task, &Err(failure));
-    Outcome::Answered(Vec::new())
+    Ok(Vec::new())
 }
 
-fn answer_all(tasks: impl IntoIterator<Item = Box<dyn Task>>, fate: &Result<(), Error>) {
+pub(crate) fn answer_all(tasks: impl IntoIterator<Item = Box<dyn Task>>, fate: &Result<(), Error>) {
     tasks.into_iter().for_each(|task| task.answer(fate.clone()));
 }

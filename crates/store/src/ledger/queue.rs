@@ -62,8 +62,14 @@ impl<T> Queue<T> {
 
     /// Waits for items and takes up to `limit` of them; none means that the queue is closed and empty.
     pub(crate) fn take(&self, limit: usize) -> Vec<T> {
+        self.take_while(limit, || true)
+    }
+
+    /// Takes up to `limit` items; waits for the first of them only as long as `expected` says that there may be one. Whoever
+    /// changes what it says has to [`nudge`](Self::nudge).
+    pub(crate) fn take_while(&self, limit: usize, expected: impl Fn() -> bool) -> Vec<T> {
         let mut state = self.lock();
-        while state.items.is_empty() && !state.closed {
+        while state.items.is_empty() && !state.closed && expected() {
             state = self
                 .arrived
                 .wait(state)
@@ -74,6 +80,14 @@ impl<T> Queue<T> {
         drop(state);
         self.places.add_permits(taken.len());
         taken
+    }
+
+    /// Makes those who wait ask again whether to expect anything.
+    pub(crate) fn nudge(&self) {
+        // Under the lock nobody is between asking and waiting.
+        let state = self.lock();
+        self.arrived.notify_all();
+        drop(state);
     }
 
     /// Refuses new items; those inside are still served.
@@ -102,6 +116,7 @@ impl<T> Queue<T> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
     use crate::ledger::pending::block_on;
@@ -114,6 +129,23 @@ mod tests {
         }
         assert_eq!(queue.take(3), [0, 1, 2]);
         assert_eq!(queue.take(3), [3, 4]);
+    }
+
+    #[test]
+    fn items_are_waited_for_as_long_as_they_are_expected() {
+        let queue = Arc::new(Queue::new(8));
+        assert!(queue.take_while(3, || false).is_empty());
+        queue.try_push(0).unwrap();
+        assert_eq!(queue.take_while(3, || false), [0]);
+
+        let expected = Arc::new(AtomicBool::new(true));
+        let waiting = std::thread::spawn({
+            let (queue, expected) = (Arc::clone(&queue), Arc::clone(&expected));
+            move || queue.take_while(3, || expected.load(Ordering::Acquire))
+        });
+        expected.store(false, Ordering::Release);
+        queue.nudge();
+        assert!(waiting.join().unwrap().is_empty());
     }
 
     #[test]

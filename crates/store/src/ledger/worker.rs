@@ -7,6 +7,7 @@ use super::batch::{self, Outcome};
 use super::fatal::Fatal;
 use super::queue::Queue;
 use super::task::Task;
+use super::teller::Teller;
 use crate::engine::{Commit, Session};
 use crate::kernel_time::KernelTime;
 use crate::{Bells, Error};
@@ -25,22 +26,29 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn spawn(self, number: usize) -> Result<JoinHandle<()>, Error> {
+        let teller = Teller::spawn(number, self.bells.clone(), Arc::clone(&self.queue))?;
         thread::Builder::new()
             .name(format!("kiln-ledger-{number}"))
-            .spawn(move || self.work())
+            .spawn(move || self.work(&teller))
             .map_err(|error| Error::Refused(format!("cannot start a ledger thread: {error}")))
     }
 
-    fn work(self) {
+    fn work(self, teller: &Teller) {
         let alarm = Alarm(&self);
         loop {
             let tasks = self.queue.take(self.batch_limit);
             if tasks.is_empty() {
                 break;
             }
-            let outcome = batch::run(lock(&self.session).as_mut(), &self.time, tasks);
+            // Whoever is being told comes with the next closure at once, and then shares this commit.
+            let more = |taken| {
+                let room = self.batch_limit.saturating_sub(taken);
+                self.queue.take_while(room, || teller.is_telling())
+            };
+            let outcome = batch::run(lock(&self.session).as_mut(), &self.time, tasks, more);
             match outcome {
-                Outcome::Answered(bells) => self.bells.ring_all(&bells),
+                Outcome::Committed { tasks, bells } => teller.tell(tasks, bells),
+                Outcome::Answered { bells } => self.bells.ring_all(&bells),
                 Outcome::Fatal(error) => return self.stop(error),
             }
             match lock(&self.session).tidy() {
