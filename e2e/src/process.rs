@@ -34,8 +34,14 @@ pub struct Exited {
 
 /// Runs the program to its end.
 pub fn kiln(arguments: &[&str], stdin: &str) -> Exited {
+    kiln_with(arguments, stdin, &[])
+}
+
+/// The same, with these variables in its environment.
+pub fn kiln_with(arguments: &[&str], stdin: &str, variables: &[(&str, &str)]) -> Exited {
     use std::io::Write as _;
     let mut child = command(arguments)
+        .envs(variables.iter().copied())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -137,8 +143,8 @@ fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(program());
     command.args(arguments);
     for (name, _) in std::env::vars() {
-        let settings = ["KILN_", "BENCHER_", "GITHUB_", "CI_"];
-        if settings.iter().any(|prefix| name.starts_with(prefix)) {
+        let settings = ["KILN_", "BENCHER_", "GITHUB_", "GITLAB_", "CI_"];
+        if name == "CI" || settings.iter().any(|prefix| name.starts_with(prefix)) {
             command.env_remove(name);
         }
     }

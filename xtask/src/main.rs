@@ -8,6 +8,7 @@
 mod cargo;
 mod failure;
 mod forward;
+mod fuzz;
 mod lint;
 mod report;
 mod schemathesis;

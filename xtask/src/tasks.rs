@@ -1,7 +1,7 @@
 //! The tasks, and what `--help` says about them.
 
 use crate::failure::Failure;
-use crate::{forward, lint, schemathesis, setup, test};
+use crate::{forward, fuzz, lint, schemathesis, setup, test};
 
 struct Task {
     name: &'static str,
@@ -11,7 +11,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Failure>,
 }
 
-const TASKS: [Task; 8] = [
+const TASKS: [Task; 9] = [
     Task {
         name: "setup",
         summary: "install what the tests need (Debian)",
@@ -96,6 +96,22 @@ usage: cargo xtask crash [ARGUMENT...]
 Kills server and runner with SIGKILL while jobs run, again and again, and checks that nothing was lost
 and nothing happened twice. Every argument goes to the program as it is.",
         run: forward::crash,
+    },
+    Task {
+        name: "fuzz",
+        summary: "the adapters against bytes that libFuzzer makes up",
+        help: "\
+usage: cargo xtask fuzz [ADAPTER...] [--seconds N]
+
+  --seconds N   for each adapter; 60 when it is not given
+
+Builds crates/insight/fuzz with counters that libFuzzer looks at and runs it for each adapter, from
+the real output in crates/insight/testdata. It learns in target/fuzz/corpus, and goes on from there the
+next time. It stops at the first input that an adapter does not survive, and names its file in
+target/fuzz/found: that becomes a test. A stable compiler does; a C++ compiler builds libFuzzer.
+
+  cargo xtask fuzz go_bench rust_divan --seconds 600",
+        run: fuzz::run,
     },
     Task {
         name: "schemathesis",

@@ -28,6 +28,8 @@ pub enum Task {
     CancelQueue { queue: i64 },
     /// Abandon the next batch of actions.
     AbandonActions,
+    /// Remove the next slice of the numbers of this project, which is gone.
+    ForgetNumbers { project: i64 },
     /// Look after the next page of what is looked after now and then.
     Housekeeping { from: Option<String> },
 }
@@ -41,6 +43,7 @@ impl Task {
             Self::QueueIdle { queue } => format!("queue-idle:{queue}"),
             Self::CancelQueue { queue } => format!("queue-cancel:{queue}"),
             Self::AbandonActions => "abandon".to_owned(),
+            Self::ForgetNumbers { project } => format!("forget-numbers:{project}"),
             Self::Housekeeping { .. } => "housekeeping".to_owned(),
         }
     }

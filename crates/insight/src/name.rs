@@ -23,6 +23,8 @@ pub enum InvalidBenchmarkName {
     TooLong { start: String, length: usize },
     #[error("the benchmark name {name:?} holds the control character {character:?}")]
     Control { name: String, character: char },
+    #[error("the benchmark name {name:?} holds U+FFFD: the output was not UTF-8")]
+    NotUtf8 { name: String },
 }
 
 impl BenchmarkName {
@@ -59,7 +61,10 @@ impl TryFrom<String> for BenchmarkName {
         let is_plain = name.bytes().all(|b| matches!(b, b' '..=b'~'));
         if !is_plain && let Some(character) = name.chars().find(|c| misleads(*c)) {
             let name = name.chars().take(QUOTED).collect();
-            return Err(InvalidBenchmarkName::Control { name, character });
+            return Err(match character {
+                char::REPLACEMENT_CHARACTER => InvalidBenchmarkName::NotUtf8 { name },
+                character => InvalidBenchmarkName::Control { name, character },
+            });
         }
         Ok(Self(name))
     }
@@ -81,9 +86,10 @@ impl fmt::Display for BenchmarkName {
 const QUOTED: usize = 40;
 
 /// Control characters move a terminal's cursor, and NUL cannot be stored by `PostgreSQL`; bidirectional marks make a name read
-/// differently from what it is.
+/// differently from what it is; and what stands for a broken character could have been any.
 fn misleads(c: char) -> bool {
     c.is_control()
+        || c == char::REPLACEMENT_CHARACTER
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -121,6 +127,15 @@ mod tests {
                 start,
                 length: 1025
             }
+        );
+    }
+
+    #[test]
+    fn a_name_that_was_not_utf8_is_refused() {
+        let error = "f\u{fffd}b".parse::<BenchmarkName>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the benchmark name \"f\u{fffd}b\" holds U+FFFD: the output was not UTF-8"
         );
     }
 

@@ -5,6 +5,7 @@ mod chart;
 mod draw;
 mod png;
 mod raster;
+mod scale;
 mod svg;
 mod terminal;
 mod ticks;

@@ -126,6 +126,10 @@ fn is_project_url(text: &str) -> bool {
 }
 
 fn is_resource_name(text: &str) -> bool {
+    // Plain letters without spaces, as in nearly all names, break none of the other rules.
+    if text.bytes().all(|b| matches!(b, b'!'..=b'~')) {
+        return (1..=MAX_NAME).contains(&text.len());
+    }
     let len = text.chars().count();
     (1..=MAX_NAME).contains(&len)
         && text.trim() == text

@@ -18,6 +18,7 @@ pub mod listing;
 pub mod measure;
 pub mod member;
 pub mod metric;
+pub mod numbers;
 pub mod organization;
 pub mod plot;
 pub mod project;

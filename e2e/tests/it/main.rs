@@ -17,6 +17,8 @@ mod leftovers;
 #[cfg(test)]
 mod paired;
 #[cfg(test)]
+mod pull_request;
+#[cfg(test)]
 mod registry;
 #[cfg(test)]
 mod replay;
@@ -26,3 +28,5 @@ mod run;
 mod runner;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod unreadable;

@@ -140,7 +140,7 @@ fn reference<'a>(text: &'a str, settings: &BenchSettings) -> Result<ImageReferen
     Ok(image)
 }
 
-/// The spec of the job, of the testbed that was named, or of the server; in this order.
+/// The spec of the job, of the testbed that was named unless it is to forget it, or of the server; in this order.
 fn choose_spec(
     tx: &mut dyn Tx,
     project: &Project,
@@ -152,7 +152,8 @@ fn choose_spec(
             .filter(|spec| spec.archived.is_none())
             .ok_or(Denied::NotFound("spec"));
     }
-    if let Some(name) = &run.testbed
+    if run.spec_reset != Some(true)
+        && let Some(name) = &run.testbed
         && let Some(testbed) = dimension::find_by_name::<Testbed, _>(tx, project.id, name.as_str())?
         && let Some(id) = testbed.spec
         && let Some(spec) = spec::find(tx, id)?.filter(|spec| spec.archived.is_none())
@@ -200,6 +201,9 @@ fn insert_report(
         spec.map(|spec| spec.id),
         submission.testbed,
     )?;
+    if spec.is_none() && run.spec_reset == Some(true) {
+        testbed::set_spec(tx, testbed.id, None)?;
+    }
     if let Some(thresholds) = &run.thresholds {
         apply_thresholds(tx, project.id, (branch.id, testbed.id), thresholds, &ids)?;
     }

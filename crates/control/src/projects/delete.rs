@@ -7,7 +7,8 @@ use kiln_store::sql::project::{self, Project};
 use crate::access::{self, Caller};
 use crate::{Denied, audit, bench, jobs};
 
-/// Cancels the live jobs of a project, removes its numbers, then hides it. Its reports and jobs are kept; its slug is free again.
+/// Cancels the live jobs of a project, hides it, and removes its numbers, of which many go by and by. Its reports and jobs are
+/// kept; its slug is free again.
 pub fn delete_project(tx: &mut dyn Tx, caller: &Caller, reference: &str) -> Result<(), Denied> {
     let found = access::project(tx, caller, reference, Permission::Delete)?;
     delete(tx, caller, &found)

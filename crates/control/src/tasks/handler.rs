@@ -65,7 +65,8 @@ impl Handler<dyn Tx> for TaskHandler {
             task @ (Task::Deadline { .. }
             | Task::QueueIdle { .. }
             | Task::CancelQueue { .. }
-            | Task::AbandonActions) => Ok(Prepared::Nothing(task)),
+            | Task::AbandonActions
+            | Task::ForgetNumbers { .. }) => Ok(Prepared::Nothing(task)),
         }
     }
 
@@ -89,6 +90,7 @@ impl Handler<dyn Tx> for TaskHandler {
             Prepared::Nothing(Task::QueueIdle { queue }) => queues::expire(tx, *queue).map(drop),
             Prepared::Nothing(Task::CancelQueue { queue }) => queues::cancel_some(tx, *queue),
             Prepared::Nothing(Task::AbandonActions) => session::abandon_some(tx),
+            Prepared::Nothing(Task::ForgetNumbers { project }) => bench::forget(tx, *project),
             // The job was deleted, or its result is not in this epoch any more.
             Prepared::Nothing(Task::Process { .. } | Task::Housekeeping { .. }) => Ok(()),
             Prepared::Tidied { next } => housekeeping::turn(tx, next.clone()),

@@ -2,4 +2,5 @@
 
 mod files;
 mod hostile;
+mod mutants;
 mod real;

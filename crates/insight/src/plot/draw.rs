@@ -3,7 +3,7 @@
 use super::MAX_LINES;
 use super::canvas::{Anchor, BLACK, Canvas, GREY, PALETTE, RED, Spot, Stroke};
 use super::chart::{Chart, ChartLine, Range};
-use super::ticks::{short, ticks};
+use super::ticks::{measured, ticks};
 
 const LEFT: f64 = 90.0;
 const RIGHT: f64 = 30.0;
@@ -80,10 +80,10 @@ impl Frame {
 }
 
 fn axes(chart: &Chart, frame: &Frame, canvas: &mut dyn Canvas) {
-    for tick in ticks(frame.y, 8.0) {
-        let (_, y) = frame.spot(frame.x.low, tick);
+    for tick in measured(frame.y, &chart.units, 8.0) {
+        let (_, y) = frame.spot(frame.x.low, tick.at);
         canvas.line((LEFT, y), (LEFT + frame.width, y), GRID);
-        canvas.text((LEFT - 8.0, y + 4.0), Anchor::End, &short(tick));
+        canvas.text((LEFT - 8.0, y + 4.0), Anchor::End, &tick.label);
     }
     for tick in ticks(frame.x, 6.0) {
         let (x, _) = frame.spot(tick, frame.y.low);

@@ -77,6 +77,17 @@ pub(crate) enum Axis {
     Version,
 }
 
+/// What a list is to hold.
+#[derive(Debug, Args)]
+pub(crate) struct Only {
+    /// Only of this branch
+    #[arg(long, value_name = "BRANCH")]
+    pub(crate) branch: Option<String>,
+    /// Only of this testbed
+    #[arg(long, value_name = "TESTBED")]
+    pub(crate) testbed: Option<String>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct Paging {
     /// Which page, from 1
@@ -99,12 +110,8 @@ pub(crate) enum Report {
 pub(crate) struct ReportList {
     #[command(flatten)]
     pub(crate) project: InProject,
-    /// Only of this branch
-    #[arg(long, value_name = "BRANCH")]
-    pub(crate) branch: Option<String>,
-    /// Only of this testbed
-    #[arg(long, value_name = "TESTBED")]
-    pub(crate) testbed: Option<String>,
+    #[command(flatten)]
+    pub(crate) only: Only,
     #[command(flatten)]
     pub(crate) paging: Paging,
 }
@@ -169,12 +176,8 @@ pub(crate) enum Threshold {
 pub(crate) struct ThresholdList {
     #[command(flatten)]
     pub(crate) project: InProject,
-    /// Only of this branch
-    #[arg(long, value_name = "BRANCH")]
-    pub(crate) branch: Option<String>,
-    /// Only of this testbed
-    #[arg(long, value_name = "TESTBED")]
-    pub(crate) testbed: Option<String>,
+    #[command(flatten)]
+    pub(crate) only: Only,
     /// Only of this measure
     #[arg(long, value_name = "MEASURE")]
     pub(crate) measure: Option<String>,

@@ -73,6 +73,9 @@ pub(crate) struct Place {
     /// Testbed, by UUID, slug or name [env: KILN_TESTBED] [default: the runner's spec, or this operating system]
     #[arg(long, value_name = "TESTBED")]
     pub(crate) testbed: Option<ResourceName>,
+    /// In CI, begin a project that nobody named, after the git repository; without it a run in CI names its project
+    #[arg(long)]
+    pub(crate) ci_on_the_fly: bool,
 }
 
 /// How results are read.
@@ -199,6 +202,9 @@ pub(crate) struct Remote {
     /// Hardware to run on, by UUID or slug [default: the testbed's, or the server's]
     #[arg(long, value_name = "SPEC")]
     pub(crate) spec: Option<String>,
+    /// Let the testbed forget the spec it has: a job takes --spec or the server's own, results that are reported take none
+    #[arg(long)]
+    pub(crate) spec_reset: bool,
     /// Entry point in place of the image's, one word each time
     #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
     pub(crate) entrypoint: Vec<String>,
@@ -208,6 +214,9 @@ pub(crate) struct Remote {
     /// Seconds for all iterations together
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) job_timeout: Option<u32>,
+    /// Look at the job every so many seconds, in place of following its events: for proxies that hold these back
+    #[arg(long, value_name = "SECONDS", conflicts_with = "detach", value_parser = clap::value_parser!(u32).range(1..=900))]
+    pub(crate) job_poll_interval: Option<u32>,
     /// Do not wait for the job: print its UUID
     #[arg(long, conflicts_with_all = ["github_actions", "gitlab"])]
     pub(crate) detach: bool,

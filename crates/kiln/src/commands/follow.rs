@@ -38,6 +38,34 @@ pub(super) async fn follow(
     }
 }
 
+/// Looks at the job every so often, until it is over, and hands each status that is new to `see`.
+pub(super) async fn poll(
+    client: &Client,
+    project: &str,
+    job: JobUuid,
+    every: Duration,
+    mut see: impl FnMut(Status),
+) -> Result<Job, Failure> {
+    let (mut seen, mut failed) = (None, 0);
+    loop {
+        match client.get_job(project, job).await {
+            Ok(found) => {
+                failed = 0;
+                if seen != Some(found.status) {
+                    seen = Some(found.status);
+                    see(found.status);
+                }
+                if is_over(&found) {
+                    return Ok(found);
+                }
+            }
+            Err(Error::Unreachable { .. }) if failed < ATTEMPTS => failed += 1,
+            Err(error) => return Err(from_client(error)),
+        }
+        tokio::time::sleep(every).await;
+    }
+}
+
 /// Why a feed was not followed to its end.
 enum Cut {
     Feed(Error),

@@ -22,8 +22,8 @@ pub(super) fn run(context: &Context<'_>, command: &Report) -> Result<Exit, Failu
 
 fn list(context: &Context<'_>, server: &Connection, asked: &ReportList) -> Result<(), Failure> {
     let filter = ReportFilter {
-        branch: asked.branch.as_deref(),
-        testbed: asked.testbed.as_deref(),
+        branch: asked.only.branch.as_deref(),
+        testbed: asked.only.testbed.as_deref(),
     };
     let (project, page) = (asked.project.project.as_str(), asked.paging.page());
     let found = server.call(server.client.list_reports(project, filter, page))?;

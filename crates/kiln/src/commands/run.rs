@@ -93,6 +93,7 @@ impl<'a> Plan<'a> {
         let repository = Repository::around(Path::new("."));
         let origin = origin::origin(repository.as_ref(), variables);
         let request = request::new_run(run, variables, origin, key)?;
+        work.check_project(&request, run, variables)?;
         Ok(Self {
             run,
             work,
@@ -190,7 +191,10 @@ impl<'a> Plan<'a> {
                 return Ok(None);
             }
             let project = report.project.slug.as_str();
-            watch::watch(context.terminal, &server.client, &mut stop, project, job).await?;
+            let every = self.run.remote.job_poll_interval;
+            let every = every.map(|seconds| Duration::from_secs(seconds.into()));
+            let (terminal, client) = (context.terminal, &server.client);
+            watch::watch(terminal, client, &mut stop, (project, job), every).await?;
             let report = server.client.get_report(project, report.uuid).await;
             report.map(Some).map_err(from_client)
         })

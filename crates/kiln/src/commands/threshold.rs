@@ -33,8 +33,8 @@ pub(super) fn run(context: &Context<'_>, command: &Threshold) -> Result<Exit, Fa
 
 fn list(context: &Context<'_>, server: &Connection, asked: &ThresholdList) -> Result<(), Failure> {
     let filter = ThresholdFilter {
-        branch: asked.branch.as_deref(),
-        testbed: asked.testbed.as_deref(),
+        branch: asked.only.branch.as_deref(),
+        testbed: asked.only.testbed.as_deref(),
         measure: asked.measure.as_deref(),
     };
     let (project, page) = (asked.project.project.as_str(), asked.paging.page());

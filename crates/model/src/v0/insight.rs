@@ -1,6 +1,7 @@
 //! What a project measures: benchmarks, measures, thresholds, alerts.
 
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{Branch, DateTime, Patched, StartPoint, Testbed};
 use crate::{
@@ -133,10 +134,21 @@ pub struct NewThreshold {
 }
 
 /// A model for `PUT`; a null test removes the one there is.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(from = "RawThresholdUpdate")]
 pub struct ThresholdUpdate {
     pub model: Option<NewModel>,
+}
+
+impl Serialize for ThresholdUpdate {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Some(model) = &self.model {
+            return model.serialize(serializer);
+        }
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry("test", &None::<String>)?;
+        map.end()
+    }
 }
 
 #[derive(Deserialize)]
@@ -260,4 +272,32 @@ pub struct AlertSummary {
 pub struct AlertPatch {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_update_of_a_threshold_is_read_as_it_was_written() {
+        let model = NewModel {
+            test: "t_test".to_owned(),
+            upper_boundary: Some(0.99),
+            window: Some(3_600),
+            ignore: vec!["slow*".to_owned()],
+            ..NewModel::default()
+        };
+        for model in [Some(model), None] {
+            let update = ThresholdUpdate { model };
+            let written = serde_json::to_string(&update).unwrap();
+            let read: ThresholdUpdate = serde_json::from_str(&written).unwrap();
+            assert_eq!(read, update, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_model_is_removed_by_a_test_that_is_null() {
+        let removed = serde_json::to_value(ThresholdUpdate { model: None }).unwrap();
+        assert_eq!(removed, serde_json::json!({"test": null}));
+    }
 }

@@ -31,6 +31,9 @@ pub struct NewRun {
     /// A UUID, a slug or a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub testbed: Option<ResourceName>,
+    /// Whether the testbed forgets the spec that it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec_reset: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thresholds: Option<RunThresholds>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -240,7 +240,7 @@ schemas! {
     "RunnerToken": [is("uuid", Uuid), is("token", Text)];
     "NewRun": [
         may("project", Text), may("idempotency_key", Uuid), may("branch", Text), may("hash", Matching(&GIT_HASH)),
-        may("start_point", One("StartPoint")), may("testbed", Text), may("thresholds", One("RunThresholds")),
+        may("start_point", One("StartPoint")), may("testbed", Text), may("spec_reset", Boolean), may("thresholds", One("RunThresholds")),
         may("start_time", Time), may("end_time", Time), may("results", Texts), may("settings", Anything),
         may("context", Anything), may("job", One("NewRunJob")), may("image", Text), may("spec", Text),
     ];

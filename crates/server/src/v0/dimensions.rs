@@ -251,6 +251,19 @@ pub(super) fn find<D: Dimension, Q: Query + ?Sized>(
     dimension::find_by_ref(query, project, reference)?.ok_or(Denied::NotFound(D::KIND))
 }
 
+/// The id of the one that a list is asked for, if it is asked for one.
+pub(super) fn id_of<D: Resource, Q: Query + ?Sized>(
+    query: &mut Q,
+    project: i64,
+    reference: Option<&str>,
+) -> Result<Option<i64>, Denied> {
+    let Some(reference) = reference else {
+        return Ok(None);
+    };
+    let found: D = find(query, project, reference)?;
+    Ok(Some(found.id()))
+}
+
 fn find_spec(tx: &mut dyn Tx, reference: &str) -> Result<i64, Denied> {
     let found = spec::find_by_ref(tx, reference)?.filter(|spec| spec.archived.is_none());
     Ok(found.ok_or(Denied::NotFound("spec"))?.id)

@@ -17,7 +17,7 @@ use kiln_store::sql::{account, alert, branch, job, metric, project, report, test
 use kiln_store::{Query, Tx};
 use serde::Deserialize;
 
-use super::dimensions::find;
+use super::dimensions::id_of;
 use super::listing::Listed;
 use super::paging::{Paging, listed};
 use super::show::{Show, boundary, iteration, stored};
@@ -49,14 +49,8 @@ pub(super) async fn list_reports(
     let read = move |query: &mut dyn Query| {
         let project = access::project(query, &caller, &project, Permission::View)?;
         let filter = Filter {
-            branch: match &asked.branch {
-                Some(reference) => Some(find::<Branch, _>(query, project.id, reference)?.id),
-                None => None,
-            },
-            testbed: match &asked.testbed {
-                Some(reference) => Some(find::<Testbed, _>(query, project.id, reference)?.id),
-                None => None,
-            },
+            branch: id_of::<Branch, _>(query, project.id, asked.branch.as_deref())?,
+            testbed: id_of::<Testbed, _>(query, project.id, asked.testbed.as_deref())?,
             from: asked.start_time.map(Millis),
             to: asked.end_time.map(Millis),
         };

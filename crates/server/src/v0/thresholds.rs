@@ -13,7 +13,7 @@ use kiln_store::sql::threshold_model;
 use kiln_store::{Query, Tx};
 use serde::Deserialize;
 
-use super::dimensions::{find, seed};
+use super::dimensions::{id_of, seed};
 use super::listing::Listed;
 use super::paging::{Paging, listed};
 use super::show::Show;
@@ -44,18 +44,9 @@ pub(super) async fn list_thresholds(
     let read = move |query: &mut dyn Query| {
         let project = access::project(query, &caller, &project, Permission::View)?;
         let filter = Filter {
-            branch: match &asked.branch {
-                Some(reference) => Some(find::<Branch, _>(query, project.id, reference)?.id),
-                None => None,
-            },
-            testbed: match &asked.testbed {
-                Some(reference) => Some(find::<Testbed, _>(query, project.id, reference)?.id),
-                None => None,
-            },
-            measure: match &asked.measure {
-                Some(reference) => Some(find::<Measure, _>(query, project.id, reference)?.id),
-                None => None,
-            },
+            branch: id_of::<Branch, _>(query, project.id, asked.branch.as_deref())?,
+            testbed: id_of::<Testbed, _>(query, project.id, asked.testbed.as_deref())?,
+            measure: id_of::<Measure, _>(query, project.id, asked.measure.as_deref())?,
         };
         let rows = threshold::list(query, project.id, filter, paging.page(false))?;
         let total = threshold::count(query, project.id, filter)?;

@@ -162,13 +162,6 @@ pub fn delete<D: Dimension>(tx: &mut dyn Tx, id: i64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Everything of a project, with the metrics, alerts and thresholds that hang on it.
-pub fn delete_all<D: Dimension>(tx: &mut dyn Tx, project: i64) -> Result<(), Error> {
-    let sql = format!("DELETE FROM {} WHERE project_id = ?1", D::TABLE);
-    tx.execute(&sql, params![project])?;
-    Ok(())
-}
-
 /// The slug of a new row: what its name suggests, with a part of its UUID when that is taken or there is none.
 pub fn free_slug<D: Dimension>(
     tx: &mut dyn Tx,

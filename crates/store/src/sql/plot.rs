@@ -154,12 +154,6 @@ pub fn delete(tx: &mut dyn Tx, id: i64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Everything of a project.
-pub fn delete_all(tx: &mut dyn Tx, project: i64) -> Result<(), Error> {
-    tx.execute("DELETE FROM plot WHERE project_id = ?1", params![project])?;
-    Ok(())
-}
-
 fn read(row: &Row) -> Result<Plot, Error> {
     Ok(Plot {
         id: row.get(0)?,

@@ -6,6 +6,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use reqwest::{Method, StatusCode, redirect};
 use serde_json::Value;
 
+use crate::commands::server::use_ring;
 use crate::failure::{Exit, Failure};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -58,6 +59,7 @@ impl Api {
             value.set_sensitive(true);
             all.insert(HeaderName::from_static(name), value);
         }
+        use_ring();
         // A redirect would take the token somewhere else.
         let http = reqwest::Client::builder()
             .default_headers(all)

@@ -1,6 +1,5 @@
 //! Against fakes of the documented APIs, which refuse what the real ones would.
 
-mod fake;
 mod github;
 mod gitlab;
 

@@ -27,6 +27,7 @@ pub(super) fn new_run(
         hash: place.hash.clone(),
         start_point: start_point(place),
         testbed: or_variable::<ResourceName>(place.testbed.clone(), variables, "TESTBED")?,
+        spec_reset: run.remote.spec_reset.then_some(true),
         thresholds: thresholds(&run.judging)?,
         settings: Some(Settings {
             adapter: or_variable::<Adapter>(run.reading.adapter, variables, "ADAPTER")?,

@@ -6,7 +6,7 @@ use kiln_client::Client;
 use kiln_model::v0::{Job, JobEvent, JobOutput};
 use kiln_model::{JobUuid, Status};
 
-use crate::commands::follow::follow;
+use crate::commands::follow::{follow, poll};
 use crate::commands::job::output_text;
 use crate::commands::server::StopSignals;
 use crate::failure::{Exit, Failure};
@@ -17,25 +17,34 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The output of more iterations than these is not printed.
 const MAX_SHOWN: usize = 10;
 
-/// Follows the job to its end and shows what it wrote. An interrupt leaves the job running.
+/// Follows the job to its end, or looks at it every so often, and shows what it wrote. An interrupt leaves the job running.
 pub(super) async fn watch(
     terminal: &Terminal,
     client: &Client,
     stop: &mut StopSignals,
-    project: &str,
-    uuid: JobUuid,
+    (project, uuid): (&str, JobUuid),
+    every: Option<Duration>,
 ) -> Result<Job, Failure> {
     let mut last = String::new();
+    let say = |status: Status, more: &str| {
+        terminal.note(&format!("job {uuid} is {status}{more}"));
+        terminal.progress(&format!("job {uuid} is {status}"));
+    };
     let see = |event: &JobEvent| {
         last.clone_from(&event.event);
         if let Some(status) = event.to {
-            terminal.note(&format!("job {uuid} is {}", told(status, event)));
-            terminal.progress(&format!("job {uuid} is {status}"));
+            say(status, &detail(event));
         }
         Ok(())
     };
+    let ended = async {
+        match every {
+            Some(every) => poll(client, project, uuid, every, |status| say(status, "")).await,
+            None => follow(client, project, uuid, see).await,
+        }
+    };
     let followed = tokio::select! {
-        job = follow(client, project, uuid, see) => job,
+        job = ended => job,
         () = stop.received() => Err(left(project, uuid)),
         () = explain_waiting(terminal, client, project, uuid) => unreachable!("it explains for ever"),
     };
@@ -81,11 +90,9 @@ fn show_output(terminal: &Terminal, project: &str, uuid: JobUuid, output: &JobOu
     }
 }
 
-fn told(status: Status, event: &JobEvent) -> String {
-    match &event.detail {
-        Some(detail) => format!("{status}: {detail}"),
-        None => status.to_string(),
-    }
+fn detail(event: &JobEvent) -> String {
+    let detail = event.detail.as_deref();
+    detail.map_or_else(String::new, |detail| format!(": {detail}"))
 }
 
 /// While no runner takes the job, says why, from time to time.

@@ -3,6 +3,8 @@
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
+use kiln_model::v0::NewRun;
+
 use super::variables::Variables;
 use crate::cli::run::Run;
 use crate::failure::Failure;
@@ -52,6 +54,30 @@ impl Work {
         matches!(self, Self::Image(_) | Self::Pair(..))
     }
 
+    /// In CI, a run that names no project is a forgotten flag more often than the wish for another project.
+    pub(super) fn check_project(
+        &self,
+        request: &NewRun,
+        run: &Run,
+        variables: &Variables,
+    ) -> Result<(), Failure> {
+        let in_ci = variables.get("CI").is_some_and(|value| value != "false");
+        if !in_ci || run.place.ci_on_the_fly || request.project.is_some() || self.is_of_a_project()
+        {
+            return Ok(());
+        }
+        Err(Failure::usage("the run names no project")
+            .hint("name one with --project, or let it begin one of its own with --ci-on-the-fly"))
+    }
+
+    /// An image in the registry says whose it is.
+    const fn is_of_a_project(&self) -> bool {
+        matches!(
+            self,
+            Self::Image(Source::Registry(_)) | Self::Pair(Source::Registry(_), Source::Registry(_))
+        )
+    }
+
     fn choose(run: &Run, variables: &Variables) -> Result<Self, Failure> {
         if let (Some(base), Some(head)) = (&run.remote.base, &run.remote.head) {
             return Ok(Self::Pair(Source::of(base)?, Source::of(head)?));
@@ -92,6 +118,7 @@ impl Work {
             ("--entrypoint", !remote.entrypoint.is_empty()),
             ("--env", !remote.env.is_empty()),
             ("--job-timeout", remote.job_timeout.is_some()),
+            ("--job-poll-interval", remote.job_poll_interval.is_some()),
             ("--detach", remote.detach),
         ];
         let for_commands = [
@@ -126,5 +153,41 @@ impl Work {
             }
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Typed {
+        #[command(flatten)]
+        run: Run,
+    }
+
+    fn check(words: &[&str], project: Option<&str>, variables: &[(&str, &str)]) -> bool {
+        let words = std::iter::once(&"run").chain(words);
+        let run = Typed::try_parse_from(words).unwrap().run;
+        let variables = Variables::of(variables);
+        let work = Work::of(&run, &variables).unwrap();
+        let request = NewRun {
+            project: project.map(str::to_owned),
+            ..NewRun::default()
+        };
+        work.check_project(&request, &run, &variables).is_ok()
+    }
+
+    #[test]
+    fn in_ci_a_run_names_its_project_or_says_that_it_does_not() {
+        let ci = [("CI", "true")];
+        assert!(!check(&["true", "1"], None, &ci));
+        assert!(check(&["true", "1"], Some("p"), &ci));
+        assert!(check(&["--ci-on-the-fly", "true", "1"], None, &ci));
+        assert!(check(&["--image", "p:v1"], None, &ci));
+        assert!(check(&["true", "1"], None, &[]));
+        assert!(check(&["true", "1"], None, &[("CI", "false")]));
     }
 }

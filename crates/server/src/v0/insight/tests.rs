@@ -7,6 +7,7 @@ mod door;
 mod perf;
 mod plots;
 mod reports;
+mod specs;
 
 /// Runs each behaviour on both engines, in projects of its own.
 macro_rules! on_both_engines {

@@ -1,92 +1,18 @@
-use serde_json::{Value, json};
+use kiln_e2e::forge::github::{CHECKS, COMMENTS, REPOSITORY};
+use kiln_e2e::forge::{Fake, GitHubRule, SHA, TOKEN};
+use serde_json::json;
 
-use super::fake::{Asked, Fake, Rule};
 use super::*;
-
-const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
-const COMMENTS: &str = "/repos/them/tool/issues/7/comments";
-const CHECKS: &str = "/repos/them/tool/check-runs";
-
-#[derive(Default)]
-struct GitHubRule {
-    comments: Vec<(u64, String)>,
-    checks_forbidden: bool,
-    comments_forbidden: bool,
-}
-
-impl Rule for GitHubRule {
-    fn answer(&mut self, asked: &Asked) -> (u16, Value) {
-        let headers = [
-            ("authorization", "Bearer t0ken"),
-            ("accept", "application/vnd.github+json"),
-            ("x-github-api-version", "2022-11-28"),
-            ("user-agent", "kiln"),
-        ];
-        for (name, value) in headers {
-            if asked.header(name) != value {
-                return (401, json!({"message": format!("bad {name}")}));
-            }
-        }
-        let forbidden = || {
-            (
-                403,
-                json!({"message": "Resource not accessible by integration"}),
-            )
-        };
-        let path = asked.path.as_str();
-        match asked.method.as_str() {
-            "GET" if path.starts_with(&format!("{COMMENTS}?per_page=100&page=")) => {
-                let page: usize = path.rsplit('=').next().unwrap().parse().unwrap();
-                let all = self.comments.iter().skip((page - 1) * 100).take(100);
-                let all = all.map(|(id, body)| json!({"id": id, "body": body}));
-                (200, all.collect())
-            }
-            "POST" | "PATCH" if self.comments_forbidden && path.contains("/comments") => {
-                forbidden()
-            }
-            "POST" if path == COMMENTS => {
-                let id = 1_000 + self.comments.len() as u64;
-                let body = asked.body["body"].as_str().unwrap();
-                assert!(body.chars().count() < 65_536);
-                self.comments.push((id, body.to_owned()));
-                (201, json!({"id": id}))
-            }
-            "PATCH" if path.starts_with("/repos/them/tool/issues/comments/") => {
-                let id: u64 = path.rsplit('/').next().unwrap().parse().unwrap();
-                let found = self.comments.iter_mut().find(|(known, _)| *known == id);
-                asked.body["body"]
-                    .as_str()
-                    .unwrap()
-                    .clone_into(&mut found.unwrap().1);
-                (200, json!({"id": id}))
-            }
-            "POST" if path == CHECKS && self.checks_forbidden => forbidden(),
-            "POST" if path == CHECKS => {
-                assert_eq!(asked.body["head_sha"], SHA);
-                assert_eq!(asked.body["status"], "in_progress");
-                assert!(asked.body["name"].is_string());
-                (201, json!({"id": 99}))
-            }
-            "PATCH" if path == format!("{CHECKS}/99") => {
-                assert_eq!(asked.body["status"], "completed");
-                assert!(asked.body["output"]["title"].is_string());
-                assert!(asked.body["output"]["summary"].is_string());
-                (200, json!({"id": 99}))
-            }
-            _ => (404, json!({"message": "Not Found"})),
-        }
-    }
-}
 
 fn ci(fake: &Fake<GitHubRule>, policy: Policy, more: &[(&str, &str)]) -> Ci {
     let mut variables = vec![
         ("GITHUB_API_URL", fake.url.as_str()),
-        ("GITHUB_REPOSITORY", "them/tool"),
+        ("GITHUB_REPOSITORY", REPOSITORY),
         ("GITHUB_REF", "refs/pull/7/merge"),
         ("GITHUB_SHA", SHA),
     ];
     variables.extend(more);
-    let forge = GitHub::of("t0ken", &Variables::of(&variables), None).unwrap();
+    let forge = GitHub::of(TOKEN, &Variables::of(&variables), None).unwrap();
     Ci {
         forge: Forge::GitHub(forge),
         policy,

@@ -1,57 +1,7 @@
-use serde_json::{Value, json};
+use kiln_e2e::forge::{Fake, GitLabRule, SHA, TOKEN};
+use serde_json::json;
 
-use super::fake::{Asked, Fake, Rule};
 use super::*;
-
-const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
-const NOTES: &str = "/api/v4/projects/42/merge_requests/3/notes";
-
-#[derive(Default)]
-struct GitLabRule {
-    notes: Vec<(u64, String)>,
-    state: String,
-}
-
-impl Rule for GitLabRule {
-    fn answer(&mut self, asked: &Asked) -> (u16, Value) {
-        if asked.header("private-token") != "t0ken" {
-            return (401, json!({"message": "401 Unauthorized"}));
-        }
-        let path = asked.path.as_str();
-        match asked.method.as_str() {
-            "GET" if path == format!("{NOTES}?per_page=100&page=1") => {
-                let notes = self.notes.iter();
-                let notes = notes.map(|(id, body)| json!({"id": id, "body": body}));
-                (200, notes.collect())
-            }
-            "POST" if path == NOTES => {
-                let id = 500 + self.notes.len() as u64;
-                let body = asked.body["body"].as_str().unwrap().to_owned();
-                self.notes.push((id, body));
-                (201, json!({"id": id}))
-            }
-            "PUT" if path.starts_with(&format!("{NOTES}/")) => {
-                let id: u64 = path.rsplit('/').next().unwrap().parse().unwrap();
-                let found = self.notes.iter_mut().find(|(known, _)| *known == id);
-                asked.body["body"]
-                    .as_str()
-                    .unwrap()
-                    .clone_into(&mut found.unwrap().1);
-                (200, json!({"id": id}))
-            }
-            "POST" if path == format!("/api/v4/projects/42/statuses/{SHA}") => {
-                let state = asked.body["state"].as_str().unwrap().to_owned();
-                if state == self.state {
-                    let why = format!("Cannot transition status via :run from :{state}");
-                    return (400, json!({"message": why}));
-                }
-                self.state = state;
-                (201, json!({"id": 1}))
-            }
-            _ => (404, json!({"message": "404 Not Found"})),
-        }
-    }
-}
 
 fn ci(fake: &Fake<GitLabRule>, token: &str) -> Ci {
     let base = format!("{}/api/v4", fake.url);
@@ -70,7 +20,7 @@ fn ci(fake: &Fake<GitLabRule>, token: &str) -> Ci {
 #[tokio::test]
 async fn a_note_is_made_once_and_then_kept_up_to_date() {
     let fake = Fake::start(GitLabRule::default()).await;
-    let ci = ci(&fake, "t0ken");
+    let ci = ci(&fake, TOKEN);
     tell(&ci, &sample()).await.unwrap();
     assert_eq!(fake.with(|rule| rule.state.clone()), "failed");
     tell(&ci, &without_alert()).await.unwrap();
@@ -94,7 +44,7 @@ async fn a_commit_that_has_the_status_already_is_no_trouble() {
         ..GitLabRule::default()
     })
     .await;
-    tell(&ci(&fake, "t0ken"), &sample()).await.unwrap();
+    tell(&ci(&fake, TOKEN), &sample()).await.unwrap();
     assert_eq!(fake.with(|rule| rule.state.clone()), "failed");
 }
 

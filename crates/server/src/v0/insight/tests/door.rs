@@ -70,6 +70,7 @@ impl Door {
         let address = listener.local_addr().unwrap();
         let app = Arc::new(App::at(address, store, clock, entropy));
         let routes: Router = crate::v0::routes().with_state(app);
+        let routes = routes.into_make_service_with_connect_info::<SocketAddr>();
         let listening = tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
         Self {
             key,
