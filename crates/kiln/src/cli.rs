@@ -160,6 +160,19 @@ pub(crate) struct Server {
     /// Let the plans of organizations decide about priorities, limits and timeouts: on or off [env: KILN_PLANS] [default: off]
     #[arg(long, value_name = "ON|OFF")]
     pub(crate) plans: Option<String>,
+    /// Who is told of the minutes that jobs run: file (DATA/billing.jsonl), stripe, or off [env: KILN_BILLING] [default: file]
+    #[arg(long, value_name = "WHO")]
+    pub(crate) billing: Option<String>,
+    /// Where meter events are sent [env: KILN_BILLING_URL] [default: https://api.stripe.com]
+    #[arg(long, value_name = "URL")]
+    pub(crate) billing_url: Option<String>,
+    /// Name of the meter [env: KILN_BILLING_METER] [default: runner_minutes]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) billing_meter: Option<String>,
+    /// Secret key of the payment provider; other users of this machine can see flags, so prefer the variable or the
+    /// configuration file [env: KILN_BILLING_SECRET]
+    #[arg(long, value_name = "KEY")]
+    pub(crate) billing_secret: Option<String>,
     /// Directory or URL of newer programs that runners are offered: v1.2.3/runner-v1.2.3-linux-x86-64 and the same with
     /// .sha256 [env: KILN_RELEASES]
     #[arg(long, value_name = "PLACE")]

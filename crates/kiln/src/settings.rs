@@ -101,6 +101,31 @@ pub(crate) const KNOWN: &[Known] = &[
         "whether the plans of organizations decide about priorities, limits and timeouts: on or off",
     ),
     known(
+        "billing",
+        "KILN_BILLING",
+        Some("file"),
+        "who is told of the minutes that jobs run: file (billing.jsonl in the data directory), stripe, or off",
+    ),
+    known(
+        "billing-url",
+        "KILN_BILLING_URL",
+        Some("https://api.stripe.com"),
+        "where meter events are sent, for billing to stripe",
+    ),
+    known(
+        "billing-meter",
+        "KILN_BILLING_METER",
+        Some("runner_minutes"),
+        "name of the meter, for billing to stripe",
+    ),
+    Known {
+        key: "billing-secret",
+        variable: "KILN_BILLING_SECRET",
+        default: None,
+        what: "secret key, for billing to stripe",
+        secret: true,
+    },
+    known(
         "releases",
         "KILN_RELEASES",
         None,

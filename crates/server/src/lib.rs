@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod app;
+mod billing;
 mod body;
 mod channel;
 mod error;
@@ -21,5 +22,6 @@ mod v2;
 mod view;
 mod worker;
 
+pub use billing::{Billing, Stripe};
 pub use channel::Releases;
 pub use server::{JobTimes, Server, ServerConfig, StartError, make_admin_key};

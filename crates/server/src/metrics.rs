@@ -24,6 +24,8 @@ pub(crate) enum Count {
     HeartbeatTimeout,
     Connect,
     Disconnect,
+    MinutesBilled,
+    MinutesBilledFailed,
 }
 
 /// Times of a job that are spread over buckets, by the plan of the job's organization.
@@ -52,8 +54,12 @@ struct Histogram {
 
 impl Metrics {
     pub(crate) fn count(&self, what: Count) {
+        self.add(what, 1);
+    }
+
+    pub(crate) fn add(&self, what: Count, how_many: usize) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        *counts.entry(what).or_default() += 1;
+        *counts.entry(what).or_default() += u64::try_from(how_many).unwrap_or(u64::MAX);
     }
 
     pub(crate) fn observe(&self, what: Span, tier: Tier, span: Duration) {
@@ -117,6 +123,8 @@ impl Count {
             Self::HeartbeatTimeout => ("runner_heartbeat_timeout_total", plain),
             Self::Connect => ("runner_connect_total", plain),
             Self::Disconnect => ("runner_disconnect_total", plain),
+            Self::MinutesBilled => ("runner_minutes_billed_total", plain),
+            Self::MinutesBilledFailed => ("runner_minutes_billed_failed_total", plain),
         }
     }
 }

@@ -20,6 +20,7 @@ use tower::Layer as _;
 use tower::util::MapRequestLayer;
 
 use crate::app::{App, Shared};
+use crate::billing::{self, Billing, BillingWorker};
 use crate::channel::{Channels, Offers, Releases};
 use crate::layers::{self, RequestIds};
 use crate::limits;
@@ -46,6 +47,8 @@ pub struct ServerConfig {
     pub plans: bool,
     /// Where newer programs for runners are.
     pub releases: Option<Releases>,
+    /// Who is told of runner minutes.
+    pub billing: Billing,
     pub store: StoreConfig,
 }
 
@@ -61,6 +64,7 @@ impl ServerConfig {
             record: None,
             plans: false,
             releases: None,
+            billing: Billing::default(),
             store,
         }
     }
@@ -117,6 +121,11 @@ pub enum StartError {
         directory: PathBuf,
         source: std::io::Error,
     },
+    #[error("cannot bill to {place}: {source}")]
+    Billing {
+        place: String,
+        source: std::io::Error,
+    },
     #[error("the store is not as it should be: {0}")]
     Contents(#[from] Denied),
     #[error("the kernel does not start: {0}")]
@@ -129,6 +138,7 @@ pub struct Server {
     address: SocketAddr,
     admin_key: Option<String>,
     kernel: KernelWorker,
+    billing: BillingWorker,
     stop: CancellationToken,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -189,12 +199,15 @@ impl Server {
         let mut owner = [0; 8];
         app.entropy.fill(&mut owner);
         let owner = u64::from_le_bytes(owner);
-        let kernel = blocking(move || {
+        let stop = CancellationToken::new();
+        let (biller, stops) = (Arc::clone(&app), stop.clone());
+        let (kernel, billing) = blocking(move || {
+            let billing = billing::start(&biller, &config.billing, owner, handle.clone(), stops)?;
             let kernel = recording::kernel_store(&opened, owner, config.record.as_deref())?;
-            Ok::<_, StartError>(worker::start_kernel(&opened, kernel, owner, handle)?)
+            let kernel = worker::start_kernel(&opened, kernel, owner, handle)?;
+            Ok::<_, StartError>((kernel, billing))
         })
         .await?;
-        let stop = CancellationToken::new();
         let tasks = vec![
             tokio::spawn(worker::pulse(Arc::clone(&app), stop.clone())),
             tokio::spawn(serve(listener, routes(&app), stop.clone())),
@@ -204,6 +217,7 @@ impl Server {
             address,
             admin_key,
             kernel,
+            billing,
             stop,
             tasks,
         })
@@ -236,8 +250,10 @@ impl Server {
                 tracing::error!(%error, "a task of the server did not end well");
             }
         }
-        let (kernel, store) = (self.kernel, self.app.store.clone());
+        let (kernel, billing) = (self.kernel, self.billing);
+        let store = self.app.store.clone();
         blocking(move || {
+            billing.shutdown();
             kernel.shutdown();
             store.close();
         })

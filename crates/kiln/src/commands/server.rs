@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_control::limits::{NotRateLimits, RateLimits};
-use kiln_server::{JobTimes, Releases, Server, ServerConfig, StartError};
+use kiln_server::{Billing, JobTimes, Releases, Server, ServerConfig, StartError, Stripe};
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -44,6 +44,7 @@ pub(super) struct Plan {
     record: Option<PathBuf>,
     plans: bool,
     releases: Option<Releases>,
+    billing: Billing,
 }
 
 impl Plan {
@@ -72,6 +73,7 @@ impl Plan {
             record: settings.get("record").map(PathBuf::from),
             plans: settings.is_on("plans")?,
             releases: settings.get("releases").map(releases),
+            billing: billing(settings, &data)?,
             data,
         })
     }
@@ -93,6 +95,20 @@ fn releases(place: &str) -> Releases {
         Releases::Url(place.to_owned())
     } else {
         Releases::Directory(PathBuf::from(place))
+    }
+}
+
+fn billing(settings: &Settings, data: &Path) -> Result<Billing, Failure> {
+    match settings.need("billing")? {
+        "off" => Ok(Billing::Off),
+        "file" => Ok(Billing::Lines(data.join("billing.jsonl"))),
+        "stripe" => Ok(Billing::Stripe(Stripe {
+            url: settings.need("billing-url")?.to_owned(),
+            secret: settings.need("billing-secret")?.to_owned(),
+            meter: settings.need("billing-meter")?.to_owned(),
+        })),
+        other => Err(Failure::usage(format!("there is no billing to {other:?}"))
+            .hint("give file, stripe or off with --billing")),
     }
 }
 
@@ -157,6 +173,7 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
         record: plan.record.clone(),
         plans: plan.plans,
         releases: plan.releases.clone(),
+        billing: plan.billing.clone(),
         ..ServerConfig::new(plan.listen, store)
     };
     let server = Server::start(config, clock, entropy)
@@ -246,6 +263,9 @@ fn explain(plan: &Plan, error: &StartError) -> Failure {
                 .because(source)
                 .hint("choose another directory with --record, or make it writable for this user")
         }
+        StartError::Billing { place, source } => Failure::usage(format!("cannot bill to {place}"))
+            .because(source)
+            .hint("choose another way with --billing, or --billing off"),
         StartError::Contents(_) | StartError::Kernel(_) => {
             Failure::unexpected("the server cannot start").because(error)
         }

@@ -94,16 +94,23 @@ impl PlanLevel {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     pub organization: OrganizationUuid,
     pub level: PlanLevel,
+    /// Ours: what the payment provider calls the organization.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub customer: Option<String>,
 }
 
 /// `PATCH …/plan`: for administrators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpdatePlan {
-    pub level: PlanLevel,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<PlanLevel>,
+    /// Empty is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub customer: Option<String>,
 }
 
 /// What a member may do in an organization and its projects.

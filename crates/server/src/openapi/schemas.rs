@@ -196,8 +196,8 @@ schemas! {
     ];
     "NewOrganization": [is("name", A_NAME), may("slug", A_SLUG)];
     "UpdateOrganization": [may("name", A_NAME), may("slug", A_SLUG)];
-    "Plan": [is("organization", Uuid), is("level", LEVEL)];
-    "UpdatePlan": [is("level", LEVEL)];
+    "Plan": [is("organization", Uuid), is("level", LEVEL), may("customer", Text)];
+    "UpdatePlan": [may("level", LEVEL), may("customer", Text)];
     "Member": [is("uuid", Uuid), is("name", Text), is("slug", Text), is("email", Text), is("role", ROLE)];
     "NewMember": [is("email", AN_EMAIL), may("name", A_NAME), is("role", ROLE)];
     "UpdateMember": [is("role", ROLE)];

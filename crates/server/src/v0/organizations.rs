@@ -128,13 +128,14 @@ pub(super) async fn update_plan(
     Body(change): Body<UpdatePlan>,
 ) -> ApiResult<Json<Plan>> {
     let caller = Caller::Account(account);
-    let update = move |tx: &mut dyn Tx| people::set_plan(tx, &caller, &reference, change.level);
+    let update = move |tx: &mut dyn Tx| people::set_plan(tx, &caller, &reference, &change);
     Ok(Json(plan(&app.store.ledger.submit(update).await?)))
 }
 
-const fn plan(organization: &organization::Organization) -> Plan {
+fn plan(organization: &organization::Organization) -> Plan {
     Plan {
         organization: organization.uuid,
         level: organization.plan,
+        customer: organization.customer.clone(),
     }
 }

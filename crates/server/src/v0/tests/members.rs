@@ -76,6 +76,10 @@ on_both_engines! {
         assert_eq!(town.patch(path, &free).expect(200)["level"], "free");
         assert_eq!(town.get(path).expect(200)["level"], "free");
         town.patch(path, &json!({"level": "gold"})).expect(400);
+        town.patch(path, &json!({})).expect(400);
+        let named = town.patch(path, &json!({"customer": "cus_1"})).expect(200);
+        assert_eq!((&named["level"], &named["customer"]), (&json!("free"), &json!("cus_1")));
+        assert_eq!(town.patch(path, &json!({"customer": ""})).expect(200).get("customer"), None);
     }
 
     fn a_deleted_organization_takes_its_projects_along_and_gives_its_slug_back(town: &Town) {
