@@ -169,10 +169,10 @@ pub(crate) struct Server {
     /// Name of the meter [env: KILN_BILLING_METER] [default: runner_minutes]
     #[arg(long, value_name = "NAME")]
     pub(crate) billing_meter: Option<String>,
-    /// Secret key of the payment provider; other users of this machine can see flags, so prefer the variable or the
-    /// configuration file [env: KILN_BILLING_SECRET]
+    /// Private key at the payment provider; other users of this machine can see flags, so prefer the variable or the
+    /// configuration file [env: KILN_BILLING_KEY]
     #[arg(long, value_name = "KEY")]
-    pub(crate) billing_secret: Option<String>,
+    pub(crate) billing_key: Option<String>,
     /// Directory or URL of newer programs that runners are offered: v1.2.3/runner-v1.2.3-linux-x86-64 and the same with
     /// .sha256 [env: KILN_RELEASES]
     #[arg(long, value_name = "PLACE")]

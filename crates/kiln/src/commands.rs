@@ -100,7 +100,7 @@ fn given(command: &Command) -> Flags {
             ("billing", server.billing.clone()),
             ("billing-url", server.billing_url.clone()),
             ("billing-meter", server.billing_meter.clone()),
-            ("billing-secret", server.billing_secret.clone()),
+            ("billing-key", server.billing_key.clone()),
             ("releases", server.releases.clone()),
             ("rate-limits", server.rate_limits.clone()),
             ("record", server.record.clone()),

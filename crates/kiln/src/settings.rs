@@ -119,10 +119,10 @@ pub(crate) const KNOWN: &[Known] = &[
         "name of the meter, for billing to stripe",
     ),
     Known {
-        key: "billing-secret",
-        variable: "KILN_BILLING_SECRET",
+        key: "billing-key",
+        variable: "KILN_BILLING_KEY",
         default: None,
-        what: "secret key, for billing to stripe",
+        what: "private key at the payment provider, for billing to stripe",
         secret: true,
     },
     known(

@@ -104,7 +104,7 @@ fn billing(settings: &Settings, data: &Path) -> Result<Billing, Failure> {
         "file" => Ok(Billing::Lines(data.join("billing.jsonl"))),
         "stripe" => Ok(Billing::Stripe(Stripe {
             url: settings.need("billing-url")?.to_owned(),
-            secret: settings.need("billing-secret")?.to_owned(),
+            secret: settings.need("billing-key")?.to_owned(),
             meter: settings.need("billing-meter")?.to_owned(),
         })),
         other => Err(Failure::usage(format!("there is no billing to {other:?}"))
