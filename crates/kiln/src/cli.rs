@@ -160,6 +160,9 @@ pub(crate) struct Server {
     /// Let the plans of organizations decide about priorities, limits and timeouts: on or off [env: KILN_PLANS] [default: off]
     #[arg(long, value_name = "ON|OFF")]
     pub(crate) plans: Option<String>,
+    /// Let strangers submit and push to projects that nobody has: on or off [env: KILN_ANONYMOUS_RUNS] [default: on]
+    #[arg(long, value_name = "ON|OFF")]
+    pub(crate) anonymous_runs: Option<String>,
     /// Who is told of the minutes that jobs run: file (DATA/billing.jsonl), stripe, or off [env: KILN_BILLING] [default: file]
     #[arg(long, value_name = "WHO")]
     pub(crate) billing: Option<String>,
@@ -179,7 +182,8 @@ pub(crate) struct Server {
     pub(crate) releases: Option<String>,
     /// How much anybody may do in a minute, an hour and a day: off, stock (what stock servers allow), or NAME=MINUTE/HOUR/DAY with
     /// commas between; names are address-requests, address-attempts, address-runs, user-requests, user-runs,
-    /// project-requests, project-runs, organization-runs, runner-connects [env: KILN_RATE_LIMITS] [default: off]
+    /// project-requests, project-runs, organization-runs, runner-connects, and registry-bytes with the bytes a day of
+    /// unclaimed, free and other organizations; a server that starts again forgets what was done [env: KILN_RATE_LIMITS] [default: off]
     #[arg(long, value_name = "LIMITS", verbatim_doc_comment)]
     pub(crate) rate_limits: Option<String>,
     /// Record the kernel's worker into a new file of this directory, for `kiln replay`; it grows with every step [env: KILN_RECORD]

@@ -97,6 +97,7 @@ fn given(command: &Command) -> Flags {
             ("job-grace", server.job_grace.clone()),
             ("pending-expiry", server.pending_expiry.clone()),
             ("plans", server.plans.clone()),
+            ("anonymous-runs", server.anonymous_runs.clone()),
             ("billing", server.billing.clone()),
             ("billing-url", server.billing_url.clone()),
             ("billing-meter", server.billing_meter.clone()),

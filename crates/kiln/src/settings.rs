@@ -101,6 +101,12 @@ pub(crate) const KNOWN: &[Known] = &[
         "whether the plans of organizations decide about priorities, limits and timeouts: on or off",
     ),
     known(
+        "anonymous-runs",
+        "KILN_ANONYMOUS_RUNS",
+        Some("on"),
+        "whether strangers may submit and push to projects that nobody has: on or off",
+    ),
+    known(
         "billing",
         "KILN_BILLING",
         Some("file"),

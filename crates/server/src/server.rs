@@ -45,6 +45,8 @@ pub struct ServerConfig {
     pub record: Option<PathBuf>,
     /// Whether plans decide about priorities, limits and timeouts.
     pub plans: bool,
+    /// Whether strangers may submit to projects that nobody has.
+    pub anonymous_runs: bool,
     /// Where newer programs for runners are.
     pub releases: Option<Releases>,
     /// Who is told of runner minutes.
@@ -63,6 +65,7 @@ impl ServerConfig {
             limits: RateLimits::default(),
             record: None,
             plans: false,
+            anonymous_runs: true,
             releases: None,
             billing: Billing::default(),
             store,
@@ -181,6 +184,7 @@ impl Server {
             tokens: Tokens::new(secret),
             bench: BenchSettings {
                 plans: config.plans,
+                anonymous_runs: config.anonymous_runs,
                 ..config.times.settings(public_url.clone())
             },
             offers: config.releases.map(Offers::new),

@@ -45,6 +45,7 @@ pub(super) struct Plan {
     plans: bool,
     releases: Option<Releases>,
     billing: Billing,
+    anonymous_runs: bool,
 }
 
 impl Plan {
@@ -74,6 +75,7 @@ impl Plan {
             plans: settings.is_on("plans")?,
             releases: settings.get("releases").map(releases),
             billing: billing(settings, &data)?,
+            anonymous_runs: settings.is_on("anonymous-runs")?,
             data,
         })
     }
@@ -174,6 +176,7 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
         plans: plan.plans,
         releases: plan.releases.clone(),
         billing: plan.billing.clone(),
+        anonymous_runs: plan.anonymous_runs,
         ..ServerConfig::new(plan.listen, store)
     };
     let server = Server::start(config, clock, entropy)

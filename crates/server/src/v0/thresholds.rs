@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::dimensions::{find, seed};
 use super::listing::Listed;
-use super::paging::{Paging, listed};
+use super::paging::{BY_TIME, Paging, listed};
 use super::show::Show;
 use crate::app::Shared;
 use crate::body::Body;
@@ -57,7 +57,7 @@ pub(super) async fn list_thresholds(
                 None => None,
             },
         };
-        let rows = threshold::list(query, project.id, filter, paging.page(false))?;
+        let rows = threshold::list(query, project.id, filter, paging.page(BY_TIME, false)?)?;
         let total = threshold::count(query, project.id, filter)?;
         let mut show = Show::new(query, &project);
         let rows = rows.iter().map(|row| show.threshold(row));
