@@ -176,6 +176,9 @@ pub(crate) struct Server {
     /// configuration file [env: KILN_BILLING_KEY]
     #[arg(long, value_name = "KEY")]
     pub(crate) billing_key: Option<String>,
+    /// OpenTelemetry collector to which metrics are pushed once a minute, such as http://host:4318 [env: KILN_OTLP]
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<String>,
     /// Directory or URL of newer programs that runners are offered: v1.2.3/runner-v1.2.3-linux-x86-64 and the same with
     /// .sha256 [env: KILN_RELEASES]
     #[arg(long, value_name = "PLACE")]

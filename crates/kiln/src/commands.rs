@@ -102,6 +102,7 @@ fn given(command: &Command) -> Flags {
             ("billing-url", server.billing_url.clone()),
             ("billing-meter", server.billing_meter.clone()),
             ("billing-key", server.billing_key.clone()),
+            ("otlp", server.otlp.clone()),
             ("releases", server.releases.clone()),
             ("rate-limits", server.rate_limits.clone()),
             ("record", server.record.clone()),

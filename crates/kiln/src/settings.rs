@@ -132,6 +132,12 @@ pub(crate) const KNOWN: &[Known] = &[
         secret: true,
     },
     known(
+        "otlp",
+        "KILN_OTLP",
+        None,
+        "URL of an OpenTelemetry collector to which metrics are pushed once a minute, such as http://host:4318",
+    ),
+    known(
         "releases",
         "KILN_RELEASES",
         None,

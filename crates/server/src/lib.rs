@@ -13,6 +13,7 @@ mod limits;
 mod metrics;
 mod openapi;
 pub mod operator;
+mod otlp;
 pub mod recording;
 mod server;
 mod source_address;
@@ -24,4 +25,5 @@ mod worker;
 
 pub use billing::{Billing, Stripe};
 pub use channel::Releases;
+pub use otlp::Otlp;
 pub use server::{JobTimes, Server, ServerConfig, StartError, make_admin_key};

@@ -25,6 +25,7 @@ use crate::channel::{Channels, Offers, Releases};
 use crate::layers::{self, RequestIds};
 use crate::limits;
 use crate::metrics::Metrics;
+use crate::otlp::{self, Otlp};
 use crate::recording;
 use crate::token::Tokens;
 use crate::worker::{self, KernelWorker};
@@ -51,6 +52,8 @@ pub struct ServerConfig {
     pub releases: Option<Releases>,
     /// Who is told of runner minutes.
     pub billing: Billing,
+    /// Where metrics are pushed to.
+    pub otlp: Option<Otlp>,
     pub store: StoreConfig,
 }
 
@@ -68,6 +71,7 @@ impl ServerConfig {
             anonymous_runs: true,
             releases: None,
             billing: Billing::default(),
+            otlp: None,
             store,
         }
     }
@@ -212,10 +216,14 @@ impl Server {
             Ok::<_, StartError>((kernel, billing))
         })
         .await?;
-        let tasks = vec![
+        let mut tasks = vec![
             tokio::spawn(worker::pulse(Arc::clone(&app), stop.clone())),
             tokio::spawn(serve(listener, routes(&app), stop.clone())),
         ];
+        let otlp = config.otlp;
+        tasks.extend(
+            otlp.map(|otlp| tokio::spawn(otlp::push(Arc::clone(&app), otlp, stop.clone()))),
+        );
         Ok(Self {
             app,
             address,

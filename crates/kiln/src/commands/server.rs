@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_control::limits::{NotRateLimits, RateLimits};
-use kiln_server::{Billing, JobTimes, Releases, Server, ServerConfig, StartError, Stripe};
+use kiln_server::{Billing, JobTimes, Otlp, Releases, Server, ServerConfig, StartError, Stripe};
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -46,6 +46,7 @@ pub(super) struct Plan {
     releases: Option<Releases>,
     billing: Billing,
     anonymous_runs: bool,
+    otlp: Option<Otlp>,
 }
 
 impl Plan {
@@ -76,6 +77,7 @@ impl Plan {
             releases: settings.get("releases").map(releases),
             billing: billing(settings, &data)?,
             anonymous_runs: settings.is_on("anonymous-runs")?,
+            otlp: otlp(settings)?,
             data,
         })
     }
@@ -112,6 +114,21 @@ fn billing(settings: &Settings, data: &Path) -> Result<Billing, Failure> {
         other => Err(Failure::usage(format!("there is no billing to {other:?}"))
             .hint("give file, stripe or off with --billing")),
     }
+}
+
+fn otlp(settings: &Settings) -> Result<Option<Otlp>, Failure> {
+    let Some(url) = settings.get("otlp") else {
+        return Ok(None);
+    };
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        return Err(Failure::usage(format!("--otlp {url:?} is not a URL")).hint(
+            "write where the collector takes OTLP over HTTP, for example http://localhost:4318",
+        ));
+    }
+    Ok(Some(Otlp {
+        url: url.to_owned(),
+        every: Otlp::EVERY,
+    }))
 }
 
 /// As long as stock servers allow.
@@ -177,6 +194,7 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
         releases: plan.releases.clone(),
         billing: plan.billing.clone(),
         anonymous_runs: plan.anonymous_runs,
+        otlp: plan.otlp.clone(),
         ..ServerConfig::new(plan.listen, store)
     };
     let server = Server::start(config, clock, entropy)

@@ -15,6 +15,8 @@ mod job_socket;
 #[cfg(test)]
 mod life;
 #[cfg(test)]
+mod otlp;
+#[cfg(test)]
 mod runs;
 #[cfg(test)]
 mod silence;
