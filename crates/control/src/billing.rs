@@ -20,9 +20,11 @@ mod outbox;
 mod sink;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 pub use handler::{BillingHandler, Prepared, worker};
 pub use outbox::{BILLING, ensure};
 pub use sink::{Delivery, NoBilling, Sink, Told, idempotency_key};
+pub use usage::usage;
 
 pub(crate) use charge::{charge, charge_alive};

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tower::Layer as _;
 use tower::util::MapRequestLayer;
 
-use crate::app::{App, Shared};
+use crate::app::{App, Backups, Shared};
 use crate::billing::{self, Billing, BillingWorker};
 use crate::channel::{Channels, Offers, Releases};
 use crate::layers::{self, RequestIds};
@@ -52,6 +52,8 @@ pub struct ServerConfig {
     pub releases: Option<Releases>,
     /// Who is told of runner minutes.
     pub billing: Billing,
+    /// Where backups of the database are kept.
+    pub backups: Option<PathBuf>,
     /// Where metrics are pushed to.
     pub otlp: Option<Otlp>,
     pub store: StoreConfig,
@@ -71,6 +73,7 @@ impl ServerConfig {
             anonymous_runs: true,
             releases: None,
             billing: Billing::default(),
+            backups: None,
             otlp: None,
             store,
         }
@@ -179,6 +182,13 @@ impl Server {
         let public_url = config
             .public_url
             .unwrap_or_else(|| format!("http://{address}"));
+        let database = config.store.database.clone();
+        let backups = config.backups.map(|directory| {
+            Arc::new(Backups {
+                database,
+                directory,
+            })
+        });
         let opening = (config.store, Arc::clone(&clock), Arc::clone(&entropy));
         let (store, secret, admin_key) =
             blocking(move || open(&opening.0, config.plans, &*opening.1, &*opening.2)).await?;
@@ -192,6 +202,7 @@ impl Server {
                 ..config.times.settings(public_url.clone())
             },
             offers: config.releases.map(Offers::new),
+            backups,
             heartbeats: Heartbeats::default(),
             channels: Channels::default(),
             metrics: Metrics::default(),

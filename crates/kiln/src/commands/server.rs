@@ -195,6 +195,7 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
         billing: plan.billing.clone(),
         anonymous_runs: plan.anonymous_runs,
         otlp: plan.otlp.clone(),
+        backups: Some(plan.data.join("backups")),
         ..ServerConfig::new(plan.listen, store)
     };
     let server = Server::start(config, clock, entropy)

@@ -56,6 +56,17 @@ async fn a_minute_is_told_until_it_is_taken(engine: Engine) {
         assert_eq!(told.customer, CUSTOMER);
     }
     assert_eq!(stripe.taken().len(), 1);
+    let usage = format!("/v0/organizations/{}/usage", organization(&town).await);
+    let usage = async |query: &str| town.get(&format!("{usage}{query}")).await;
+    let this_month = usage("").await.body;
+    assert_eq!(this_month["runner_minutes"], 1, "{this_month}");
+    assert_eq!(this_month["kind"], "self_hosted_licensed");
+    assert_eq!(this_month["plan"]["customer"], CUSTOMER);
+    assert_eq!(
+        usage("?start_time=0&end_time=1").await.body["runner_minutes"],
+        0
+    );
+    assert_eq!(usage("?start_time=2&end_time=1").await.status, 400);
 }
 
 /// What a provider refuses for good is a dead letter that says why, and can be replayed once that is mended.
