@@ -112,7 +112,9 @@ impl Lines {
             return Err(error);
         }
         end.length += u64::try_from(text.len()).unwrap_or(u64::MAX);
-        keys.into_iter().for_each(|key| end.remember(key));
+        for key in keys {
+            end.remember(key);
+        }
         Ok(())
     }
 }

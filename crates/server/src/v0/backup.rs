@@ -56,10 +56,13 @@ fn make(backups: &Arc<Backups>, name: &str, compress: bool) -> ApiResult<String>
         .create(&backups.directory)
         .map_err(|error| failed(&error))?;
     let path = backups.directory.join(name);
-    back_up(&backups.database, &path).map_err(|error| match error {
-        Error::Refused(what) => ApiError::not_supported(what),
-        error => error.into(),
-    })?;
+    if let Err(error) = back_up(&backups.database, &path) {
+        return Err(if let Error::Refused(what) = error {
+            ApiError::not_supported(what)
+        } else {
+            error.into()
+        });
+    }
     if !compress {
         return Ok(name.to_owned());
     }
