@@ -1,5 +1,6 @@
 //! The promises, each in a file of its own, checked after every step.
 
+mod b01_minutes;
 mod causes;
 mod dead_letters;
 mod i01_one_lease;
@@ -29,6 +30,7 @@ use crate::outcome::Violation;
 use crate::shadow::Shadow;
 use crate::snapshot::Snapshot;
 
+pub(crate) use b01_minutes::check_end as check_billed;
 pub(crate) use i13_every_job_ends::check_end;
 
 /// How late the kernel may come to a timer: the longest freeze, and a little.
@@ -69,6 +71,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("I11", i11_fair_window::check),
     ("I12", i12_claim_order::check),
     ("I13", i13_every_job_ends::check),
+    ("B1", b01_minutes::check),
     ("limits", limits::check),
     ("queue counts", queue_counts::check),
     ("session", session::check),

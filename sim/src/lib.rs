@@ -16,6 +16,7 @@ mod shadow;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod till;
 mod town;
 mod trace;
 mod wire;

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 use std::task::{Context, Waker};
 
+use kiln_control::billing::BillingHandler;
 use kiln_control::tasks::TaskHandler;
 use kiln_control::{Denied, Heartbeats};
 use kiln_kernel::Worker;
@@ -29,6 +30,7 @@ pub(crate) struct Server {
     pub(crate) store: Store,
     pub(crate) opened: Millis,
     worker: Worker<Ledger, TaskHandler>,
+    billing: Worker<Ledger, BillingHandler>,
     kernel_bell: Listener,
     heartbeats: Heartbeats,
     /// The beats that wait in memory, for the checker.
@@ -55,8 +57,8 @@ impl Server {
 
     /// Runs what the kernel has to do now; answers how long until it wants to be called again.
     pub(crate) fn tick(&mut self) -> Result<i64, Trouble> {
-        let polled = self.worker.tick();
-        if polled.processed > 0 {
+        let processed = self.worker.tick().processed + self.billing.tick().processed;
+        if processed > 0 {
             return Ok(1);
         }
         match self.worker.idle_sleep() {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use kiln_control::billing::BILLING;
 use kiln_control::tasks::Task;
 use kiln_kernel::{Dbi, MessageView, TimerKey};
 use kiln_model::{Digest, Kind, Priority, Status};
@@ -24,6 +25,10 @@ pub(crate) struct Snapshot {
     pub(crate) waiting_frames: usize,
     pub(crate) dead_letters: usize,
     pub(crate) session_is_abandoned: bool,
+    /// What each job owes, in order.
+    pub(crate) minutes: BTreeMap<i64, Vec<i64>>,
+    /// How many of all these nobody was told of.
+    pub(crate) minutes_owed: usize,
 }
 
 /// The database after a step, unless the step changed no row.
@@ -77,6 +82,7 @@ impl Snapshot {
             ..Self::default()
         };
         snapshot.read_kernel(query)?;
+        snapshot.read_minutes(query)?;
         let rows = query.query(
             "SELECT id, status, epoch, runner_id, published, retry_count, cause, events, admitted, timer_due, \
              timer_seq, root_id, queue_id, lease_tick, modified FROM job",
@@ -117,8 +123,23 @@ impl Snapshot {
             match Dbi(row.get(0)?) {
                 Dbi::INBOX => self.waiting_frames += 1,
                 Dbi::DEAD_LETTER => self.dead_letters += 1,
-                _ => self.timers.push(timer(&row)?),
+                _ => self.timers.extend(timer(&row)?),
             }
+        }
+        Ok(())
+    }
+
+    fn read_minutes(&mut self, query: &mut dyn Query) -> Result<(), Error> {
+        let rows = query.query(
+            "SELECT job_id, minute, settled FROM billing_minute ORDER BY job_id, minute",
+            &[],
+        )?;
+        for row in rows {
+            self.minutes
+                .entry(row.get(0)?)
+                .or_default()
+                .push(row.get(1)?);
+            self.minutes_owed += usize::from(row.get::<Option<i64>>(2)?.is_none());
         }
         Ok(())
     }
@@ -187,12 +208,16 @@ fn queues(query: &mut dyn Query) -> Result<Vec<Queue>, Error> {
     Ok(queues)
 }
 
-fn timer(row: &Row) -> Result<(TimerKey, Task), Error> {
+/// A timer of the server's own; none for one of the outbox.
+fn timer(row: &Row) -> Result<Option<(TimerKey, Task)>, Error> {
     let (key, frame): (Vec<u8>, Vec<u8>) = (row.get(1)?, row.get(2)?);
     let key = TimerKey::decode(&key).map_err(|_| corrupt("a timer's key"))?;
     let message = MessageView::decode(&frame).map_err(|_| corrupt("a timer's frame"))?;
+    if message.is_for(BILLING) {
+        return Ok(None);
+    }
     let task = serde_json::from_slice(message.payload).map_err(|_| corrupt("a timer's task"))?;
-    Ok((key, task))
+    Ok(Some((key, task)))
 }
 
 fn corrupt(what: &str) -> Error {

@@ -24,6 +24,7 @@ use crate::schedule::Schedule;
 use crate::server::{Host, Server, Trouble};
 use crate::shadow::Shadow;
 use crate::snapshot::{Snapshot, is_unfinished};
+use crate::till::SimTill;
 use crate::town::{Blueprint, Town};
 use crate::trace::Trace;
 use crate::wire::{Reply, Request};
@@ -141,6 +142,7 @@ impl World {
             database: MemoryDatabase::new()
                 .map_err(|error| Trouble::Unexpected(error.to_string()))?,
             objects: Arc::new(SimObjects::default()),
+            till: Arc::new(SimTill::default()),
             clock: Arc::new(SimClock::new()),
             entropy: SeededEntropy::new(rng.next()),
             plan: Arc::new(CrashPlan::default()),
@@ -226,7 +228,8 @@ impl World {
             }
         }
         let invalid = self.invalid_reports()?;
-        invariants::check_end(&self.seen, &invalid)
+        invariants::check_end(&self.seen, &invalid)?;
+        invariants::check_billed(&self.seen, &self.host.till)
     }
 
     fn handle(&mut self, event: Event) -> Result<(), Violation> {
@@ -289,6 +292,7 @@ impl World {
             && self.wishes.iter().all(Wish::is_settled)
             && !self.seen.all_jobs().any(is_unfinished)
             && self.seen.waiting_frames == 0
+            && self.seen.minutes_owed == 0
             && !self.processes.iter().any(Process::has_spooled)
     }
 

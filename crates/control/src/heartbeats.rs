@@ -8,7 +8,7 @@ use kiln_model::{Millis, Status};
 use kiln_store::Tx;
 use kiln_store::sql::{heartbeat, job};
 
-use crate::Denied;
+use crate::{Denied, billing};
 
 #[derive(Debug, Default)]
 pub struct Heartbeats {
@@ -73,6 +73,9 @@ impl Heartbeats {
                 };
                 if !truth.is_over() {
                     heartbeat::record(tx, id, beat.epoch, beat.tick)?;
+                    if truth.status == Status::Running {
+                        billing::charge_alive(tx, &found, beat.tick)?;
+                    }
                 }
                 truths.push(truth);
             }

@@ -3,6 +3,7 @@
 pub mod access;
 mod audit;
 pub mod bench;
+pub mod billing;
 mod credential;
 mod denied;
 pub mod fleet;

@@ -1,8 +1,9 @@
 //! How much of something one may do in a minute, an hour and a day. Nothing is limited unless somebody configured it.
 //!
-//! Counts are kept in memory: a server that starts again begins anew, and each server beside others counts for itself.
-//! They protect a server from being swamped; what must hold exactly is a limit of the database.
+//! Counts are kept in memory: a server that starts again forgets all of them, also the bytes of the day, and each server
+//! beside others counts for itself. They protect a server from being swamped; what must hold exactly is a limit of the database.
 
+mod bandwidth;
 mod counters;
 mod rate;
 
@@ -15,6 +16,9 @@ use std::time::Duration;
 use kiln_model::Millis;
 
 use crate::Denied;
+use crate::bench::Tier;
+use bandwidth::Moved;
+pub use bandwidth::{Bandwidth, NotABandwidth};
 use counters::Counters;
 pub use rate::{NotARate, Rate};
 
@@ -32,11 +36,14 @@ pub enum Limited {
     ProjectRequests,
     ProjectRuns,
     OrganizationRuns,
+    /// Channels that are opened, and claims by long poll.
     RunnerConnects,
+    /// Bytes of an organization that are pushed and pulled.
+    RegistryBytes,
 }
 
 impl Limited {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::AddressRequests,
         Self::AddressAttempts,
         Self::AddressRuns,
@@ -46,6 +53,7 @@ impl Limited {
         Self::ProjectRuns,
         Self::OrganizationRuns,
         Self::RunnerConnects,
+        Self::RegistryBytes,
     ];
 
     /// As it stands in settings.
@@ -60,6 +68,7 @@ impl Limited {
             Self::ProjectRuns => "project-runs",
             Self::OrganizationRuns => "organization-runs",
             Self::RunnerConnects => "runner-connects",
+            Self::RegistryBytes => "registry-bytes",
         }
     }
 
@@ -74,10 +83,11 @@ impl Limited {
             Self::ProjectRuns => "runs in this project",
             Self::OrganizationRuns => "runs in this organization",
             Self::RunnerConnects => "connections of this runner",
+            Self::RegistryBytes => "bytes that this organization pushed and pulled",
         }
     }
 
-    /// What stock servers allow. They know no limit for organizations.
+    /// What stock servers allow. They know no limit for the runs of organizations; bytes are no rate.
     const fn stock(self) -> Option<Rate> {
         match self {
             Self::AddressRequests => Some(Rate::new(1_024, 4_096, 8_192)),
@@ -85,7 +95,7 @@ impl Limited {
             Self::AddressRuns => Some(Rate::new(64, 128, 256)),
             Self::UserRequests | Self::ProjectRequests => Some(Rate::new(2_048, 8_192, 16_384)),
             Self::UserRuns | Self::ProjectRuns => Some(Rate::new(64, 1_024, 4_096)),
-            Self::OrganizationRuns => None,
+            Self::OrganizationRuns | Self::RegistryBytes => None,
             Self::RunnerConnects => Some(Rate::new(16, 256, 4_096)),
         }
     }
@@ -104,7 +114,7 @@ pub enum Who {
 #[error("too many {}: {allowed} {per} are allowed", limited.what())]
 pub struct Exceeded {
     pub limited: Limited,
-    pub allowed: u32,
+    pub allowed: u64,
     /// Such as "a minute".
     pub per: &'static str,
     /// After which there is room again.
@@ -113,12 +123,18 @@ pub struct Exceeded {
 
 /// Which rates are configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RateLimits(BTreeMap<Limited, Rate>);
+pub struct RateLimits {
+    rates: BTreeMap<Limited, Rate>,
+    bandwidth: Option<Bandwidth>,
+}
 
 impl RateLimits {
     pub fn stock() -> Self {
         let rates = Limited::ALL.map(|limited| Some((limited, limited.stock()?)));
-        Self(rates.into_iter().flatten().collect())
+        Self {
+            rates: rates.into_iter().flatten().collect(),
+            bandwidth: Some(Bandwidth::STOCK),
+        }
     }
 }
 
@@ -130,9 +146,11 @@ pub enum NotRateLimits {
     Pair(String),
     #[error(transparent)]
     Rate(#[from] NotARate),
+    #[error(transparent)]
+    Bandwidth(#[from] NotABandwidth),
 }
 
-/// `off`, `stock`, or `address-requests=60/600/6000,project-runs=…`.
+/// `off`, `stock`, or `address-requests=60/600/6000,project-runs=…,registry-bytes=…`.
 impl FromStr for RateLimits {
     type Err = NotRateLimits;
 
@@ -142,7 +160,7 @@ impl FromStr for RateLimits {
             "stock" => return Ok(Self::stock()),
             _ => {}
         }
-        let mut rates = BTreeMap::new();
+        let mut limits = Self::default();
         for part in text.split(',').map(str::trim) {
             let (name, rate) = part
                 .split_once('=')
@@ -153,23 +171,27 @@ impl FromStr for RateLimits {
                 .ok_or_else(|| NotRateLimits::Name {
                     name: name.trim().to_owned(),
                 })?;
-            let rate: Rate = rate.trim().parse()?;
-            rates.insert(limited, rate);
+            if limited == Limited::RegistryBytes {
+                limits.bandwidth = Some(rate.trim().parse()?);
+            } else {
+                limits.rates.insert(limited, rate.trim().parse()?);
+            }
         }
-        Ok(Self(rates))
+        Ok(limits)
     }
 }
 
 impl fmt::Display for RateLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
+        let rates = self.rates.iter();
+        let rates = rates.map(|(limited, rate)| format!("{}={rate}", limited.name()));
+        let name = Limited::RegistryBytes.name();
+        let bytes = self.bandwidth.map(|bytes| format!("{name}={bytes}"));
+        let all: Vec<String> = rates.chain(bytes).collect();
+        if all.is_empty() {
             return f.write_str("off");
         }
-        for (number, (limited, rate)) in self.0.iter().enumerate() {
-            let comma = if number == 0 { "" } else { "," };
-            write!(f, "{comma}{}={rate}", limited.name())?;
-        }
-        Ok(())
+        f.write_str(&all.join(","))
     }
 }
 
@@ -178,6 +200,7 @@ impl fmt::Display for RateLimits {
 pub struct Limits {
     rates: RateLimits,
     counters: Counters,
+    moved: Moved,
 }
 
 impl Limits {
@@ -185,6 +208,7 @@ impl Limits {
         Self {
             rates,
             counters: Counters::default(),
+            moved: Moved::default(),
         }
     }
 
@@ -194,14 +218,14 @@ impl Limits {
 
     /// Whether there is room for one more. Has no effect, so that a transaction may ask that has to run again.
     pub fn check(&self, limited: Limited, who: Who, wall: Millis) -> Result<(), Denied> {
-        let Some(rate) = self.rates.0.get(&limited) else {
+        let Some(rate) = self.rates.rates.get(&limited) else {
             return Ok(());
         };
         let counts = self.counters.get(limited, who.grouped(), wall);
         match rate.exceeded_by(&counts, wall) {
             Some((allowed, per, again)) => Err(Denied::TooMany(Exceeded {
                 limited,
-                allowed,
+                allowed: u64::from(allowed),
                 per,
                 again,
             })),
@@ -210,7 +234,7 @@ impl Limits {
     }
 
     pub fn count(&self, limited: Limited, who: Who, wall: Millis) {
-        if self.rates.0.contains_key(&limited) {
+        if self.rates.rates.contains_key(&limited) {
             self.counters.add(limited, who.grouped(), wall);
         }
     }
@@ -220,6 +244,32 @@ impl Limits {
         self.check(limited, who, wall)?;
         self.count(limited, who, wall);
         Ok(())
+    }
+
+    /// Whether bytes are worth counting.
+    pub const fn has_bandwidth(&self) -> bool {
+        self.rates.bandwidth.is_some()
+    }
+
+    /// Whether an organization may move more bytes today. What is under way is not cut off.
+    pub fn check_bytes(&self, organization: i64, tier: Tier, wall: Millis) -> Result<(), Denied> {
+        let Some(bandwidth) = self.rates.bandwidth else {
+            return Ok(());
+        };
+        let allowed = bandwidth.of(tier);
+        if self.moved.get(organization, wall) < allowed {
+            return Ok(());
+        }
+        Err(Denied::TooMany(Exceeded {
+            limited: Limited::RegistryBytes,
+            allowed,
+            per: "a day",
+            again: bandwidth::rest_of_day(wall),
+        }))
+    }
+
+    pub fn count_bytes(&self, organization: i64, bytes: u64, wall: Millis) {
+        self.moved.add(organization, bytes, wall);
     }
 }
 

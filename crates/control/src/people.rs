@@ -8,6 +8,7 @@ mod organizations;
 
 pub use accounts::{NewAccount, create_account, create_first_admin, home_of, update_account};
 pub use claim::claim_organization;
+pub(crate) use claim::claim_with_run;
 pub(crate) use keys::expiry;
 pub use keys::{NewKeyParts, create_key, operator_key, rename_key, revoke_key};
 pub use members::{invite, remove_member, update_member};

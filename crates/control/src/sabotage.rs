@@ -9,6 +9,8 @@ pub enum Guard {
     EpochGrowth,
     /// I2: only the holder of the current epoch is listened to.
     Fencing,
+    /// B1: a job that never ran owes nothing.
+    BillFromStart,
 }
 
 thread_local! {

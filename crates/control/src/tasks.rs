@@ -2,6 +2,7 @@
 
 mod handler;
 
+pub(crate) use handler::status;
 pub use handler::{Objects, Prepared, TaskHandler};
 
 use kiln_kernel::{Kind, Message, TimerKey, inbox, timers};

@@ -50,7 +50,7 @@ impl Objects for NoObjects {
 }
 
 #[derive(Debug)]
-struct KernelTime(Ledger);
+pub(crate) struct KernelTime(pub(crate) Ledger);
 impl kiln_kernel::Time for KernelTime {
     fn now(&self) -> Millis {
         self.0.now()

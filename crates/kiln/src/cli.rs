@@ -160,13 +160,33 @@ pub(crate) struct Server {
     /// Let the plans of organizations decide about priorities, limits and timeouts: on or off [env: KILN_PLANS] [default: off]
     #[arg(long, value_name = "ON|OFF")]
     pub(crate) plans: Option<String>,
+    /// Let strangers submit and push to projects that nobody has: on or off [env: KILN_ANONYMOUS_RUNS] [default: on]
+    #[arg(long, value_name = "ON|OFF")]
+    pub(crate) anonymous_runs: Option<String>,
+    /// Who is told of the minutes that jobs run: file (DATA/billing.jsonl), stripe, or off [env: KILN_BILLING] [default: file]
+    #[arg(long, value_name = "WHO")]
+    pub(crate) billing: Option<String>,
+    /// Where meter events are sent [env: KILN_BILLING_URL] [default: https://api.stripe.com]
+    #[arg(long, value_name = "URL")]
+    pub(crate) billing_url: Option<String>,
+    /// Name of the meter [env: KILN_BILLING_METER] [default: runner_minutes]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) billing_meter: Option<String>,
+    /// Private key at the payment provider; other users of this machine can see flags, so prefer the variable or the
+    /// configuration file [env: KILN_BILLING_KEY]
+    #[arg(long, value_name = "KEY")]
+    pub(crate) billing_key: Option<String>,
+    /// OpenTelemetry collector to which metrics are pushed once a minute, such as http://host:4318 [env: KILN_OTLP]
+    #[arg(long, value_name = "URL")]
+    pub(crate) otlp: Option<String>,
     /// Directory or URL of newer programs that runners are offered: v1.2.3/runner-v1.2.3-linux-x86-64 and the same with
     /// .sha256 [env: KILN_RELEASES]
     #[arg(long, value_name = "PLACE")]
     pub(crate) releases: Option<String>,
     /// How much anybody may do in a minute, an hour and a day: off, stock (what stock servers allow), or NAME=MINUTE/HOUR/DAY with
     /// commas between; names are address-requests, address-attempts, address-runs, user-requests, user-runs,
-    /// project-requests, project-runs, organization-runs, runner-connects [env: KILN_RATE_LIMITS] [default: off]
+    /// project-requests, project-runs, organization-runs, runner-connects, and registry-bytes with the bytes a day of
+    /// unclaimed, free and other organizations; a server that starts again forgets what was done [env: KILN_RATE_LIMITS] [default: off]
     #[arg(long, value_name = "LIMITS", verbatim_doc_comment)]
     pub(crate) rate_limits: Option<String>,
     /// Record the kernel's worker into a new file of this directory, for `kiln replay`; it grows with every step [env: KILN_RECORD]

@@ -101,6 +101,43 @@ pub(crate) const KNOWN: &[Known] = &[
         "whether the plans of organizations decide about priorities, limits and timeouts: on or off",
     ),
     known(
+        "anonymous-runs",
+        "KILN_ANONYMOUS_RUNS",
+        Some("on"),
+        "whether strangers may submit and push to projects that nobody has: on or off",
+    ),
+    known(
+        "billing",
+        "KILN_BILLING",
+        Some("file"),
+        "who is told of the minutes that jobs run: file (billing.jsonl in the data directory), stripe, or off",
+    ),
+    known(
+        "billing-url",
+        "KILN_BILLING_URL",
+        Some("https://api.stripe.com"),
+        "where meter events are sent, for billing to stripe",
+    ),
+    known(
+        "billing-meter",
+        "KILN_BILLING_METER",
+        Some("runner_minutes"),
+        "name of the meter, for billing to stripe",
+    ),
+    Known {
+        key: "billing-key",
+        variable: "KILN_BILLING_KEY",
+        default: None,
+        what: "private key at the payment provider, for billing to stripe",
+        secret: true,
+    },
+    known(
+        "otlp",
+        "KILN_OTLP",
+        None,
+        "URL of an OpenTelemetry collector to which metrics are pushed once a minute, such as http://host:4318",
+    ),
+    known(
         "releases",
         "KILN_RELEASES",
         None,

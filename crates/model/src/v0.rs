@@ -37,7 +37,8 @@ pub use paired::{NewPaired, PairedConfig, PairedLine, PairedOutcome, PairedTurns
 pub use patched::Patched;
 pub use people::{
     Allowed, Invited, Member, NewMember, NewOrganization, NewUser, Organization, Permission, Plan,
-    PlanLevel, Role, UpdateMember, UpdateOrganization, UpdatePlan, UpdateUser, User,
+    PlanLevel, Role, UpdateMember, UpdateOrganization, UpdatePlan, UpdateUser, Usage, UsageKind,
+    User,
 };
 pub use perf::{
     ChangePoint, CompareLine, CompareReport, NewPlot, OneMetric, Perf, PerfLine, PerfMetric, Plot,
@@ -49,7 +50,10 @@ pub use run::{
     ReportCounts, ReportMeasure, ReportResult, ResultCounts, RunThresholds, Settings, StartPoint,
     Testbed, UserSummary, Version,
 };
-pub use server::{AuditEntry, ConsoleConfig, JobCounts, ServerConfig, ServerStats, ServerVersion};
+pub use server::{
+    AuditEntry, Backup, ConsoleConfig, JobCounts, NewBackup, ServerConfig, ServerStats,
+    ServerVersion,
+};
 pub use spec::{
     Architecture, NewRunner, NewSpec, OperatingSystem, Runner, RunnerKey, RunnerToken, Spec,
     SpecRef, UpdateRunner, UpdateSpec,

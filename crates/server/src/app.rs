@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use kiln_control::Heartbeats;
@@ -33,6 +34,14 @@ pub(crate) struct App {
     pub(crate) trusted_proxies: Vec<IpAddr>,
     /// Newer programs for runners, if there are any.
     pub(crate) offers: Option<Offers>,
+    pub(crate) backups: Option<Arc<Backups>>,
+}
+
+/// What is backed up, and where to.
+#[derive(Debug)]
+pub(crate) struct Backups {
+    pub(crate) database: String,
+    pub(crate) directory: PathBuf,
 }
 
 impl App {
@@ -54,6 +63,7 @@ impl App {
         Self {
             trusted_proxies: Vec::new(),
             offers: None,
+            backups: None,
             registry: Registry::new(store.clone()),
             tokens: Tokens::new(b"secret".to_vec()),
             bench: BenchSettings::new(public_url.clone()),

@@ -65,6 +65,11 @@ impl ApiError {
         )
     }
 
+    /// For what stock servers do and this one does not: `message` says what to do instead.
+    pub(crate) fn not_supported(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_IMPLEMENTED, "not_supported", message)
+    }
+
     pub(crate) fn forbidden() -> Self {
         Self::new(
             StatusCode::FORBIDDEN,

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod app;
+mod billing;
 mod body;
 mod channel;
 mod error;
@@ -12,6 +13,7 @@ mod limits;
 mod metrics;
 mod openapi;
 pub mod operator;
+mod otlp;
 pub mod recording;
 mod server;
 mod source_address;
@@ -21,5 +23,7 @@ mod v2;
 mod view;
 mod worker;
 
+pub use billing::{Billing, Stripe};
 pub use channel::Releases;
+pub use otlp::Otlp;
 pub use server::{JobTimes, Server, ServerConfig, StartError, make_admin_key};

@@ -10,6 +10,8 @@ use axum::response::{IntoResponse as _, Response};
 use kiln_control::Denied;
 use kiln_control::access::Caller;
 use kiln_control::limits::{Limited, Who};
+use kiln_store::Tx;
+use kiln_store::sql::project;
 
 use crate::app::{App, Shared};
 use crate::error::ApiError;
@@ -67,6 +69,15 @@ pub(crate) fn runs_of(caller: &Caller, address: IpAddr) -> Option<(Limited, Who)
         Caller::Account(account) => Some((Limited::UserRuns, Who::Row(account.id))),
         Caller::ProjectKey(_) => None,
     }
+}
+
+/// Where something new is counted: in its project, and in the organization that the project belongs to.
+pub(crate) fn homes(tx: &mut dyn Tx, project: i64) -> Result<Vec<(Limited, Who)>, Denied> {
+    let project = project::find(tx, project)?.ok_or(Denied::NotFound("project"))?;
+    Ok(vec![
+        (Limited::ProjectRuns, Who::Row(project.id)),
+        (Limited::OrganizationRuns, Who::Row(project.organization_id)),
+    ])
 }
 
 fn refuse(denied: Denied, path: &str) -> Response {

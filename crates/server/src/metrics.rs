@@ -1,8 +1,9 @@
-//! What operators watch, as Prometheus reads it. The names are those of stock servers, with dots as underscores and the unit
-//! at the end; every name stands in this file.
+//! What operators watch. The names are those of stock servers; every name stands in this file.
+
+pub(crate) mod otlp;
+pub(crate) mod prometheus;
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ pub(crate) enum Count {
     HeartbeatTimeout,
     Connect,
     Disconnect,
+    MinutesBilled,
+    MinutesBilledFailed,
 }
 
 /// Times of a job that are spread over buckets, by the plan of the job's organization.
@@ -43,17 +46,44 @@ pub(crate) struct Metrics {
     spans: Mutex<BTreeMap<(Span, &'static str), Histogram>>,
 }
 
+/// Times over buckets, each of which counts the times up to its bound.
 #[derive(Clone, Copy, Debug, Default)]
-struct Histogram {
+pub(crate) struct Histogram {
     buckets: [u64; BUCKETS.len()],
     count: u64,
     sum: f64,
 }
 
+/// Everything of one name.
+#[derive(Clone, Debug)]
+pub(crate) struct Family {
+    name: &'static str,
+    readings: Vec<(Attribute, Reading)>,
+}
+
+type Attribute = Option<(&'static str, String)>;
+
+#[derive(Clone, Copy, Debug)]
+enum Reading {
+    /// Only grows while the server runs.
+    Count(u64),
+    /// Goes up and down.
+    Level(u64),
+    Spread(Histogram),
+}
+
+const TIER: &str = "priority.tier";
+const STATUS: &str = "job.status";
+const CONNECTED: &str = "runner.connected";
+
 impl Metrics {
     pub(crate) fn count(&self, what: Count) {
+        self.add(what, 1);
+    }
+
+    pub(crate) fn add(&self, what: Count, how_many: usize) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        *counts.entry(what).or_default() += 1;
+        *counts.entry(what).or_default() += u64::try_from(how_many).unwrap_or(u64::MAX);
     }
 
     pub(crate) fn observe(&self, what: Span, tier: Tier, span: Duration) {
@@ -67,80 +97,67 @@ impl Metrics {
         histogram.sum += seconds;
     }
 
-    /// Everything, in the text format of Prometheus. `runners` is how many are connected.
-    pub(crate) fn render(&self, runners: usize) -> String {
-        let mut text = String::new();
-        let mut last = "";
+    /// Everything as it is now, in the order of its names. `runners` is how many are connected.
+    pub(crate) fn read(&self, runners: usize) -> Vec<Family> {
+        let mut families: Vec<Family> = Vec::new();
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         for (what, value) in &*counts {
-            let (name, label) = what.name();
-            head(&mut text, &mut last, name, "counter");
-            line(&mut text, name, &label, *value);
+            let (name, attribute) = what.name();
+            add(&mut families, name, attribute, Reading::Count(*value));
         }
         drop(counts);
         let spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
         for ((what, tier), histogram) in &*spans {
-            let name = what.name();
-            head(&mut text, &mut last, name, "histogram");
-            for (bucket, limit) in histogram.buckets.iter().zip(BUCKETS) {
-                let label = format!("{{priority_tier=\"{tier}\",le=\"{limit}\"}}");
-                line(&mut text, &format!("{name}_bucket"), &label, *bucket);
-            }
-            let label = format!("{{priority_tier=\"{tier}\",le=\"+Inf\"}}");
-            line(
-                &mut text,
-                &format!("{name}_bucket"),
-                &label,
-                histogram.count,
-            );
-            let label = format!("{{priority_tier=\"{tier}\"}}");
-            line(&mut text, &format!("{name}_sum"), &label, histogram.sum);
-            line(&mut text, &format!("{name}_count"), &label, histogram.count);
+            let attribute = Some((TIER, (*tier).to_owned()));
+            let reading = Reading::Spread(*histogram);
+            add(&mut families, what.name(), attribute, reading);
         }
         drop(spans);
-        head(&mut text, &mut last, "runner_connected", "gauge");
-        line(&mut text, "runner_connected", "", runners);
-        text
+        let connected = u64::try_from(runners).unwrap_or(u64::MAX);
+        let reading = Reading::Level(connected);
+        add(&mut families, CONNECTED, None, reading);
+        families
     }
 }
 
 impl Count {
-    fn name(self) -> (&'static str, String) {
-        let plain = String::new();
-        match self {
-            Self::RunCreate => ("run_create_total", plain),
-            Self::JobClaim => ("runner_job_claim_total", plain),
-            Self::JobUpdate(status) => (
-                "runner_job_update_total",
-                format!("{{job_status=\"{status}\"}}"),
-            ),
-            Self::HeartbeatTimeout => ("runner_heartbeat_timeout_total", plain),
-            Self::Connect => ("runner_connect_total", plain),
-            Self::Disconnect => ("runner_disconnect_total", plain),
-        }
+    fn name(self) -> (&'static str, Attribute) {
+        let name = match self {
+            Self::RunCreate => "run.create",
+            Self::JobClaim => "runner.job.claim",
+            Self::JobUpdate(status) => {
+                let status = Some((STATUS, status.to_string()));
+                return ("runner.job.update", status);
+            }
+            Self::HeartbeatTimeout => "runner.heartbeat.timeout",
+            Self::Connect => "runner.connect",
+            Self::Disconnect => "runner.disconnect",
+            Self::MinutesBilled => "runner.minutes.billed",
+            Self::MinutesBilledFailed => "runner.minutes.billed.failed",
+        };
+        (name, None)
     }
 }
 
 impl Span {
     const fn name(self) -> &'static str {
         match self {
-            Self::Queue => "job_queue_duration_seconds",
-            Self::Run => "job_run_duration_seconds",
-            Self::Complete => "job_complete_duration_seconds",
+            Self::Queue => "job.queue.duration",
+            Self::Run => "job.run.duration",
+            Self::Complete => "job.complete.duration",
         }
     }
 }
 
-/// Each family has its type once, before its first line.
-fn head(text: &mut String, last: &mut &'static str, name: &'static str, kind: &str) {
-    if *last != name {
-        *last = name;
-        writeln!(text, "# TYPE {name} {kind}").expect("a string takes everything");
+/// What is counted comes in the order of `Count`, so readings of one name stand together.
+fn add(families: &mut Vec<Family>, name: &'static str, attribute: Attribute, reading: Reading) {
+    match families.last_mut() {
+        Some(last) if last.name == name => last.readings.push((attribute, reading)),
+        _ => families.push(Family {
+            name,
+            readings: vec![(attribute, reading)],
+        }),
     }
-}
-
-fn line(text: &mut String, name: &str, label: &str, value: impl std::fmt::Display) {
-    writeln!(text, "{name}{label} {value}").expect("a string takes everything");
 }
 
 #[cfg(test)]
@@ -155,7 +172,7 @@ mod tests {
         metrics.count(Count::JobUpdate(Status::Failed));
         metrics.count(Count::JobUpdate(Status::Failed));
         metrics.observe(Span::Queue, Tier::Free, Duration::from_secs(2));
-        let text = metrics.render(3);
+        let text = prometheus::render(&metrics.read(3));
         for expected in [
             "# TYPE runner_job_claim_total counter\nrunner_job_claim_total 1\n",
             "runner_job_update_total{job_status=\"failed\"} 2\n",

@@ -19,11 +19,13 @@ use tokio_util::sync::CancellationToken;
 use tower::Layer as _;
 use tower::util::MapRequestLayer;
 
-use crate::app::{App, Shared};
+use crate::app::{App, Backups, Shared};
+use crate::billing::{self, Billing, BillingWorker};
 use crate::channel::{Channels, Offers, Releases};
 use crate::layers::{self, RequestIds};
 use crate::limits;
 use crate::metrics::Metrics;
+use crate::otlp::{self, Otlp};
 use crate::recording;
 use crate::token::Tokens;
 use crate::worker::{self, KernelWorker};
@@ -44,8 +46,16 @@ pub struct ServerConfig {
     pub record: Option<PathBuf>,
     /// Whether plans decide about priorities, limits and timeouts.
     pub plans: bool,
+    /// Whether strangers may submit to projects that nobody has.
+    pub anonymous_runs: bool,
     /// Where newer programs for runners are.
     pub releases: Option<Releases>,
+    /// Who is told of runner minutes.
+    pub billing: Billing,
+    /// Where backups of the database are kept.
+    pub backups: Option<PathBuf>,
+    /// Where metrics are pushed to.
+    pub otlp: Option<Otlp>,
     pub store: StoreConfig,
 }
 
@@ -60,7 +70,11 @@ impl ServerConfig {
             limits: RateLimits::default(),
             record: None,
             plans: false,
+            anonymous_runs: true,
             releases: None,
+            billing: Billing::default(),
+            backups: None,
+            otlp: None,
             store,
         }
     }
@@ -117,6 +131,11 @@ pub enum StartError {
         directory: PathBuf,
         source: std::io::Error,
     },
+    #[error("cannot bill to {place}: {source}")]
+    Billing {
+        place: String,
+        source: std::io::Error,
+    },
     #[error("the store is not as it should be: {0}")]
     Contents(#[from] Denied),
     #[error("the kernel does not start: {0}")]
@@ -129,6 +148,7 @@ pub struct Server {
     address: SocketAddr,
     admin_key: Option<String>,
     kernel: KernelWorker,
+    billing: BillingWorker,
     stop: CancellationToken,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -162,6 +182,13 @@ impl Server {
         let public_url = config
             .public_url
             .unwrap_or_else(|| format!("http://{address}"));
+        let database = config.store.database.clone();
+        let backups = config.backups.map(|directory| {
+            Arc::new(Backups {
+                database,
+                directory,
+            })
+        });
         let opening = (config.store, Arc::clone(&clock), Arc::clone(&entropy));
         let (store, secret, admin_key) =
             blocking(move || open(&opening.0, config.plans, &*opening.1, &*opening.2)).await?;
@@ -171,9 +198,11 @@ impl Server {
             tokens: Tokens::new(secret),
             bench: BenchSettings {
                 plans: config.plans,
+                anonymous_runs: config.anonymous_runs,
                 ..config.times.settings(public_url.clone())
             },
             offers: config.releases.map(Offers::new),
+            backups,
             heartbeats: Heartbeats::default(),
             channels: Channels::default(),
             metrics: Metrics::default(),
@@ -189,21 +218,29 @@ impl Server {
         let mut owner = [0; 8];
         app.entropy.fill(&mut owner);
         let owner = u64::from_le_bytes(owner);
-        let kernel = blocking(move || {
+        let stop = CancellationToken::new();
+        let (biller, stops) = (Arc::clone(&app), stop.clone());
+        let (kernel, billing) = blocking(move || {
+            let billing = billing::start(&biller, &config.billing, owner, handle.clone(), stops)?;
             let kernel = recording::kernel_store(&opened, owner, config.record.as_deref())?;
-            Ok::<_, StartError>(worker::start_kernel(&opened, kernel, owner, handle)?)
+            let kernel = worker::start_kernel(&opened, kernel, owner, handle)?;
+            Ok::<_, StartError>((kernel, billing))
         })
         .await?;
-        let stop = CancellationToken::new();
-        let tasks = vec![
+        let mut tasks = vec![
             tokio::spawn(worker::pulse(Arc::clone(&app), stop.clone())),
             tokio::spawn(serve(listener, routes(&app), stop.clone())),
         ];
+        let otlp = config.otlp;
+        tasks.extend(
+            otlp.map(|otlp| tokio::spawn(otlp::push(Arc::clone(&app), otlp, stop.clone()))),
+        );
         Ok(Self {
             app,
             address,
             admin_key,
             kernel,
+            billing,
             stop,
             tasks,
         })
@@ -236,8 +273,10 @@ impl Server {
                 tracing::error!(%error, "a task of the server did not end well");
             }
         }
-        let (kernel, store) = (self.kernel, self.app.store.clone());
+        let (kernel, billing) = (self.kernel, self.billing);
+        let store = self.app.store.clone();
         blocking(move || {
+            billing.shutdown();
             kernel.shutdown();
             store.close();
         })

@@ -1,10 +1,12 @@
 //! The bench door.
 
 mod alerts;
+mod backup;
 mod compare;
 mod csv;
 mod dimensions;
 mod directory;
+mod elsewhere;
 mod events;
 mod insight;
 mod jobs;
@@ -27,6 +29,7 @@ mod server;
 mod show;
 mod specs;
 mod thresholds;
+mod usage;
 mod user_keys;
 mod users;
 

@@ -1,6 +1,7 @@
 //! The registry's door: OCI distribution, and the token endpoint its clients are sent to.
 
 mod access;
+mod bandwidth;
 mod blobs;
 mod challenge;
 mod dispatch;

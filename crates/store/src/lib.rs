@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod backup;
 mod bell;
 mod bells;
 mod clock;
@@ -24,6 +25,7 @@ pub mod testing;
 mod tx;
 mod value;
 
+pub use backup::back_up;
 pub use bell::Bell;
 pub use bells::{Bells, Listener};
 pub use clock::{SystemClock, SystemEntropy};

@@ -6,6 +6,7 @@ pub mod account_key;
 pub mod alert;
 pub mod audit;
 pub mod benchmark;
+pub mod billing_minute;
 pub mod branch;
 pub mod dimension;
 pub mod head;

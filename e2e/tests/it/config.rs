@@ -6,7 +6,11 @@ use kiln_e2e::{Town, kiln};
 fn the_file_is_shown_as_the_source() {
     let town = Town::new();
     let file = town.path().join("kiln.toml");
-    std::fs::write(&file, "listen = \"127.0.0.1:7777\"\nkey = \"secret\"\n").unwrap();
+    std::fs::write(
+        &file,
+        "listen = \"127.0.0.1:7777\"\nkey = \"secret\"\nbilling-key = \"sk_secret\"\n",
+    )
+    .unwrap();
     let exited = kiln(
         &[
             "--config",

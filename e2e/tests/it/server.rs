@@ -53,6 +53,35 @@ async fn a_job_survives_a_restart_of_the_server_and_ends_processed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_minute_is_billed_though_the_server_is_killed_before_it_is_told() {
+    let town = Town::new();
+    let server = town.server(0, &[]);
+    let port: u16 = server.url.rsplit_once(':').unwrap().1.parse().unwrap();
+    let key = town.admin_key();
+    shell_image(town.path(), &server.url, &key, "test", "latest", BMF).await;
+    let _runner = town.runner(&server).await;
+    let client = town.client(&server);
+    let submitted = Town::submit(&client, "test:latest").await.unwrap();
+    let job = submitted.job.unwrap();
+    assert_eq!(Town::ended(&client, job).await.status, Status::Processed);
+    server.process.kill();
+
+    let _server = town.server(port, &[]);
+    let file = town.data().join("billing.jsonl");
+    let lines = loop {
+        let lines = fs::read_to_string(&file).unwrap_or_default();
+        if lines.ends_with('\n') {
+            break lines;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    let line: serde_json::Value = serde_json::from_str(&lines).unwrap();
+    assert_eq!(line["idempotency_key"], format!("{job}:1"));
+    let mode = fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_parsed_is_told_in_the_report() {
     let town = Town::new();
     let server = town.server(0, &[]);

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_control::Heartbeats;
+use kiln_control::billing::{self, BillingHandler};
 use kiln_control::housekeeping::NoHousekeeping;
 use kiln_control::tasks::{SERVER, TaskHandler};
-use kiln_kernel::{OnError, Time, Worker, WorkerConfig};
+use kiln_kernel::{OnError, Status, Time, Worker, WorkerConfig};
 use kiln_model::Millis;
 use kiln_store::tape::KernelStore;
 use kiln_store::testing::{MemoryDatabase, SeededEntropy};
@@ -17,6 +18,7 @@ use super::{Server, Trouble};
 use crate::clock::SimClock;
 use crate::crash::CrashPlan;
 use crate::objects::SimObjects;
+use crate::till::SimTill;
 
 /// The kernel looks at its table at least this often.
 const IDLE_MS: u32 = 10_000;
@@ -26,6 +28,7 @@ const IDLE_MS: u32 = 10_000;
 pub(crate) struct Host {
     pub(crate) database: MemoryDatabase,
     pub(crate) objects: Arc<SimObjects>,
+    pub(crate) till: Arc<SimTill>,
     pub(crate) clock: Arc<SimClock>,
     pub(crate) entropy: SeededEntropy,
     pub(crate) plan: Arc<CrashPlan>,
@@ -54,20 +57,33 @@ impl Server {
         config.max_batch = host.batch;
         config.on_error = OnError::Survive;
         let time = Arc::new(KernelTime(store.ledger.clone()));
-        let worker = Worker::init(store.ledger.clone(), Arc::new(handler), config, time).map_err(
-            |status| {
-                if host.plan.has_crashed() {
-                    Trouble::Crashed
-                } else {
-                    Trouble::Unexpected(format!("the kernel does not boot: {status}"))
-                }
-            },
-        )?;
+        let not_booted = |status: Status| {
+            if host.plan.has_crashed() {
+                Trouble::Crashed
+            } else {
+                Trouble::Unexpected(format!("the kernel does not boot: {status}"))
+            }
+        };
+        let worker = Worker::init(
+            store.ledger.clone(),
+            Arc::new(handler),
+            config,
+            Arc::clone(&time) as _,
+        )
+        .map_err(not_booted)?;
         worker.set_idle_policy(IDLE_MS);
+        let handler = BillingHandler {
+            store: store.ledger.clone(),
+            sink: Arc::clone(&host.till) as _,
+        };
+        let billing =
+            billing::worker(store.ledger.clone(), handler, 0, time).map_err(not_booted)?;
+        billing.set_idle_policy(IDLE_MS);
         Ok(Self {
             store,
             opened,
             worker,
+            billing,
             kernel_bell,
             heartbeats: Heartbeats::default(),
             beats: BTreeMap::new(),

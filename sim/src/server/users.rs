@@ -89,7 +89,9 @@ impl Server {
     pub(crate) fn retry(&mut self, id: i64) -> Result<bool, Trouble> {
         match self.write(move |tx: &mut dyn Tx| jobs::retry(tx, id, "user"))? {
             Ok(_) => Ok(true),
-            Err(Denied::Illegal { .. } | Denied::RetriesSpent(_)) => Ok(false),
+            Err(Denied::Illegal { .. } | Denied::RetriesSpent(_) | Denied::QueueClosed) => {
+                Ok(false)
+            }
             Err(denied) => Err(unexpected(denied)),
         }
     }

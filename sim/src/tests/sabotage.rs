@@ -65,6 +65,15 @@ fn words_that_are_not_fenced_break_i2() {
 }
 
 #[test]
+fn set_up_that_is_billed_breaks_b1() {
+    check(
+        "B1",
+        |seed| without(Guard::BillFromStart, || jobs(seed)),
+        jobs,
+    );
+}
+
+#[test]
 fn an_acknowledgement_before_the_commit_breaks_i5() {
     let early = Options {
         acknowledge_early: true,

@@ -150,8 +150,11 @@ impl World {
             Fault::Twin => self.add_twin(),
             Fault::RepeatWords => return self.repeat_words(),
             Fault::FailObjects => {
-                self.note(format_args!("the object store fails for a while"));
+                self.note(format_args!(
+                    "the object store and the till fail for a while"
+                ));
                 self.host.objects.fail_next(2);
+                self.host.till.fail_next(2);
             }
             Fault::Errand(errand) => self.schedule.after(0, Event::Errand(errand)),
         }

@@ -7,6 +7,7 @@ use kiln_insight::{Adapter, Average, Fold, Settings};
 use kiln_model::v0;
 
 use crate::Denied;
+use crate::access::Caller;
 
 /// What a server is configured to do with bench jobs.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct BenchSettings {
     pub registry_url: String,
     /// Whether plans decide about priorities, limits and timeouts. Without them every organization is `enterprise`.
     pub plans: bool,
+    /// Whether strangers may submit to projects that nobody has.
+    pub anonymous_runs: bool,
 }
 
 impl BenchSettings {
@@ -38,7 +41,16 @@ impl BenchSettings {
             pending_expiry: None,
             registry_url,
             plans: false,
+            anonymous_runs: true,
         }
+    }
+
+    /// Whether this server takes anything from the caller at all. A private one wants to know who it is.
+    pub fn admits(&self, caller: &Caller) -> Result<(), Denied> {
+        if caller.is_anonymous() && !self.anonymous_runs {
+            return Err(Denied::Unauthorized);
+        }
+        Ok(())
     }
 }
 

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::access::Caller;
 use crate::projects::{self, OnTheFly};
-use crate::{Denied, jobs};
+use crate::{Denied, jobs, people};
 
 /// A checked request, with the ids it will have: minted outside, so that the transaction can run again.
 #[derive(Clone, Debug)]
@@ -74,6 +74,7 @@ pub fn submit_run(
     settings: &BenchSettings,
     resolve: ResolveImage,
 ) -> Result<Submitted, Denied> {
+    settings.admits(&submission.caller)?;
     let run = &submission.run;
     let (image, head) = match &submission.work {
         Work::Job(job) => {
@@ -85,6 +86,7 @@ pub fn submit_run(
         Work::Results { .. } => (None, None),
     };
     let project = find_or_create_project(tx, submission, image.as_ref())?;
+    people::claim_with_run(tx, &submission.caller, &project)?;
     if let Some(key) = &run.idempotency_key {
         tx.serialize_on(&format!("run:{}:{key}", project.id))?;
         if let Some(report) = report::find_idempotent(tx, project.id, key)? {

@@ -50,6 +50,11 @@ impl Tier {
         }
     }
 
+    /// Whether somebody pays for what its jobs use.
+    pub const fn is_metered(self) -> bool {
+        matches!(self, Self::Enterprise | Self::Team)
+    }
+
     /// Fixed at submission; a later change of the plan does not move a job.
     pub const fn priority(self) -> Priority {
         match self {

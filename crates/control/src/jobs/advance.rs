@@ -8,8 +8,8 @@ use kiln_store::sql::{heartbeat, report};
 use kiln_store::{Bell, Tx};
 
 use super::{admission, deadline, retry};
-use crate::Denied;
 use crate::tasks::{self, Task};
+use crate::{Denied, billing};
 
 /// What happened, who did it, and what is worth keeping about it.
 #[derive(Clone, Debug)]
@@ -58,6 +58,10 @@ pub(crate) fn advance_with(
     if to.is_ended() && to != Status::Processed {
         job.life.cause = Some(cause.trigger);
         job.life.message = cause.message.map(str::to_owned);
+    }
+    if to == Status::Running || (to.is_ended() && to != Status::Processed) {
+        let now = tx.now();
+        billing::charge(tx, job, now)?;
     }
     rearm(tx, job)?;
     if !job::save(tx, job.id, &job.life, from, epoch)? {

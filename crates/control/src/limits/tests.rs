@@ -122,3 +122,30 @@ fn settings_are_read_as_they_are_shown() {
         assert!(wrong.parse::<RateLimits>().is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn an_organization_moves_as_many_bytes_a_day_as_its_plan_allows() {
+    let limits = limits("registry-bytes=10/20/30");
+    let check = |tier, wall| limits.check_bytes(1, tier, wall);
+    limits.count_bytes(1, 15, NOON);
+    let refused = exceeded(check(Tier::Unclaimed, NOON));
+    assert_eq!((refused.allowed, refused.per), (10, "a day"));
+    assert_eq!(refused.again, Duration::from_hours(12));
+    check(Tier::Free, NOON).unwrap();
+    limits.count_bytes(1, 5, NOON);
+    exceeded(check(Tier::Free, NOON));
+    check(Tier::Enterprise, NOON).unwrap();
+    limits.check_bytes(2, Tier::Unclaimed, NOON).unwrap();
+    check(Tier::Unclaimed, NOON + Duration::from_hours(12)).unwrap();
+}
+
+#[test]
+fn bandwidths_are_written_as_they_are_read() {
+    for text in [
+        "registry-bytes=1/2/3",
+        "user-runs=1/2/3,registry-bytes=4/5/6",
+    ] {
+        assert_eq!(text.parse::<RateLimits>().unwrap().to_string(), text);
+    }
+    assert!("registry-bytes=1/2".parse::<RateLimits>().is_err());
+}

@@ -1,7 +1,7 @@
 //! Organizations begin, change and end.
 
 use kiln_model::OrganizationUuid;
-use kiln_model::v0::{NewOrganization, Permission, PlanLevel, Role, UpdateOrganization};
+use kiln_model::v0::{NewOrganization, Permission, Role, UpdateOrganization, UpdatePlan};
 use kiln_store::Tx;
 use kiln_store::sql::organization::{self, Organization};
 use kiln_store::sql::{member, project};
@@ -58,14 +58,22 @@ pub fn set_plan(
     tx: &mut dyn Tx,
     caller: &Caller,
     reference: &str,
-    level: PlanLevel,
+    change: &UpdatePlan,
 ) -> Result<Organization, Denied> {
     let mut found = access::organization(tx, caller, reference, Permission::View)?;
     access::administrator(caller)?;
-    found.plan = level;
+    if change.level.is_none() && change.customer.is_none() {
+        let what = "nothing is to be changed: give a `level`, a `customer`, or both";
+        return Err(Denied::Invalid(what.to_owned()));
+    }
+    found.plan = change.level.unwrap_or(found.plan);
+    if let Some(customer) = &change.customer {
+        found.customer = Some(customer.trim().to_owned()).filter(|name| !name.is_empty());
+    }
     save(tx, &found)?;
     let subject = format!("organization:{}", found.uuid);
-    audit::record_detail(tx, caller, "organization.plan", &subject, level.name())?;
+    let detail = found.plan.name();
+    audit::record_detail(tx, caller, "organization.plan", &subject, detail)?;
     Ok(found)
 }
 

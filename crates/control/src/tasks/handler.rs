@@ -174,7 +174,7 @@ fn fired(step: &Step) -> Option<TimerKey> {
 }
 
 /// Trouble that passes is retried quietly; anything else is counted, shown, and in the end a dead letter.
-fn status(denied: Denied) -> Status {
+pub(crate) fn status(denied: Denied) -> Status {
     match denied {
         Denied::Raced => Status::Conflict,
         Denied::Store(Error::Database {

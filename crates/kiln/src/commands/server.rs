@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kiln_control::limits::{NotRateLimits, RateLimits};
-use kiln_server::{JobTimes, Releases, Server, ServerConfig, StartError};
+use kiln_server::{Billing, JobTimes, Otlp, Releases, Server, ServerConfig, StartError, Stripe};
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -44,6 +44,9 @@ pub(super) struct Plan {
     record: Option<PathBuf>,
     plans: bool,
     releases: Option<Releases>,
+    billing: Billing,
+    anonymous_runs: bool,
+    otlp: Option<Otlp>,
 }
 
 impl Plan {
@@ -72,6 +75,9 @@ impl Plan {
             record: settings.get("record").map(PathBuf::from),
             plans: settings.is_on("plans")?,
             releases: settings.get("releases").map(releases),
+            billing: billing(settings, &data)?,
+            anonymous_runs: settings.is_on("anonymous-runs")?,
+            otlp: otlp(settings)?,
             data,
         })
     }
@@ -94,6 +100,35 @@ fn releases(place: &str) -> Releases {
     } else {
         Releases::Directory(PathBuf::from(place))
     }
+}
+
+fn billing(settings: &Settings, data: &Path) -> Result<Billing, Failure> {
+    match settings.need("billing")? {
+        "off" => Ok(Billing::Off),
+        "file" => Ok(Billing::Lines(data.join("billing.jsonl"))),
+        "stripe" => Ok(Billing::Stripe(Stripe {
+            url: settings.need("billing-url")?.to_owned(),
+            secret: settings.need("billing-key")?.to_owned(),
+            meter: settings.need("billing-meter")?.to_owned(),
+        })),
+        other => Err(Failure::usage(format!("there is no billing to {other:?}"))
+            .hint("give file, stripe or off with --billing")),
+    }
+}
+
+fn otlp(settings: &Settings) -> Result<Option<Otlp>, Failure> {
+    let Some(url) = settings.get("otlp") else {
+        return Ok(None);
+    };
+    if !url.starts_with("http://") && !url.starts_with("https://") {
+        return Err(Failure::usage(format!("--otlp {url:?} is not a URL")).hint(
+            "write where the collector takes OTLP over HTTP, for example http://localhost:4318",
+        ));
+    }
+    Ok(Some(Otlp {
+        url: url.to_owned(),
+        every: Otlp::EVERY,
+    }))
 }
 
 /// As long as stock servers allow.
@@ -157,6 +192,10 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
         record: plan.record.clone(),
         plans: plan.plans,
         releases: plan.releases.clone(),
+        billing: plan.billing.clone(),
+        anonymous_runs: plan.anonymous_runs,
+        otlp: plan.otlp.clone(),
+        backups: Some(plan.data.join("backups")),
         ..ServerConfig::new(plan.listen, store)
     };
     let server = Server::start(config, clock, entropy)
@@ -246,6 +285,9 @@ fn explain(plan: &Plan, error: &StartError) -> Failure {
                 .because(source)
                 .hint("choose another directory with --record, or make it writable for this user")
         }
+        StartError::Billing { place, source } => Failure::usage(format!("cannot bill to {place}"))
+            .because(source)
+            .hint("choose another way with --billing, or --billing off"),
         StartError::Contents(_) | StartError::Kernel(_) => {
             Failure::unexpected("the server cannot start").because(error)
         }

@@ -94,16 +94,43 @@ impl PlanLevel {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     pub organization: OrganizationUuid,
     pub level: PlanLevel,
+    /// Ours: what the payment provider calls the organization.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub customer: Option<String>,
 }
 
 /// `PATCH …/plan`: for administrators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpdatePlan {
-    pub level: PlanLevel,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<PlanLevel>,
+    /// Empty is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub customer: Option<String>,
+}
+
+/// `GET …/usage`: what an organization used from one time to another.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    pub organization: OrganizationUuid,
+    pub kind: UsageKind,
+    pub plan: Plan,
+    pub start_time: DateTime,
+    pub end_time: DateTime,
+    /// Begun minutes of jobs.
+    pub runner_minutes: u64,
+}
+
+/// How an organization is served, as stock clients know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UsageKind {
+    SelfHostedFree,
+    SelfHostedLicensed,
 }
 
 /// What a member may do in an organization and its projects.

@@ -63,3 +63,24 @@ pub struct AuditEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }
+
+/// `POST /v0/server/backup`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewBackup {
+    #[serde(default)]
+    pub compress: bool,
+    /// Stock servers can put it elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_store: Option<String>,
+    /// And remove it here.
+    #[serde(default)]
+    pub remove: bool,
+}
+
+/// A backup that was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backup {
+    pub created: DateTime,
+    /// Ours: its name in the server's directory of backups.
+    pub file: String,
+}

@@ -7,6 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use kiln_control::Denied;
+use kiln_control::limits::{Limited, Who};
 use kiln_model::JobUuid;
 use kiln_model::v0::{ClaimRequest, ClaimedJob, PullToken};
 use kiln_store::sql::{job, lane, project};
@@ -31,6 +32,8 @@ pub(crate) async fn claim_job(
     body: Bytes,
 ) -> ApiResult<Json<Option<ClaimedJob>>> {
     let runner = authenticate(&app, reference, &parts).await?;
+    let who = Who::Row(runner.id);
+    app.limits.take(Limited::RunnerConnects, who, app.wall())?;
     let asked = read(&body)?.poll_timeout.unwrap_or(DEFAULT_POLL);
     let seconds = u64::from(asked.min(MAX_POLL));
     let deadline = Instant::now() + Duration::from_secs(seconds);

@@ -125,12 +125,15 @@ fn answer(operation: &Operation) -> Value {
 
 fn paging(path: &str) -> Vec<Value> {
     let text = json!({ "type": "string" });
-    // A project's own lists have an order of their own, and overlook one that they do not know.
-    let within_project = path.strip_prefix("/v0/projects/{project}/");
-    let sort = match within_project {
-        Some(list) if !matches!(list, "keys" | "specs") => text.clone(),
-        _ => json!({ "type": "string", "enum": ["name", "created"] }),
+    let sorts: &[&str] = match path.strip_prefix("/v0/projects/{project}/") {
+        Some("branches" | "testbeds" | "benchmarks" | "measures") => &["name"],
+        Some("reports") => &["date_time"],
+        Some("thresholds" | "alerts") => &["created", "modified"],
+        Some("plots") => &["index", "title"],
+        Some("jobs") => &["created"],
+        _ => &["name", "created"],
     };
+    let sort = json!({ "type": "string", "enum": sorts });
     vec![
         parameter("name", "query", &text),
         parameter("search", "query", &text),

@@ -53,6 +53,7 @@ operations! {
     get "/v0/server/config/console" get_console_config () -> 200 One("ConsoleConfig"), "Where the console is";
     get "/v0/server/stats" get_stats () -> 200 One("ServerStats"), "How much there is of everything";
     get "/v0/server/audit" list_audit () -> 200 Page("AuditEntry"), "Administrative changes, the newest first";
+    post "/v0/server/backup" create_backup ("NewBackup") -> 201 One("Backup"), "A copy of the database, in the server's directory of backups";
     post "/v0/server/keys" create_admin_key () -> 201 One("AdminKey"), "Another key for the administrator";
     get "/v0/server/kernel" get_kernel_stats () -> 200 One("KernelStats"), "What the kernel holds";
     get "/v0/server/kernel/dead-letters" list_dead_letters () -> 200 All("DeadLetter"), "Frames that spent their budget";
@@ -65,6 +66,16 @@ operations! {
     post "/v0/server/registry/verify" verify_registry ("VerifyRequest") -> 200 One("Verified"), "Read a page of it again and compare digests";
     get "/v0/server/registry/quotas/{project}" get_quota () -> 200 One("Quota"), "What a project uses and may";
     put "/v0/server/registry/quotas/{project}" set_quota ("Quota") -> 200 One("Quota"), "Change what it may";
+
+    post "/v0/auth/signup" sign_up () -> 202 Nothing, "Always refused: administrators make people known";
+    post "/v0/auth/login" log_in () -> 202 Nothing, "Always refused: people have keys";
+    post "/v0/auth/confirm" confirm_login () -> 200 Nothing, "Always refused: people have keys";
+    post "/v0/auth/accept" accept_invite () -> 202 Nothing, "Always refused: who is invited is a member at once";
+    get "/v0/auth/github" get_github_url () -> 200 Nothing, "Always refused: people have keys";
+    post "/v0/auth/github" log_in_with_github () -> 200 Nothing, "Always refused: people have keys";
+    get "/v0/auth/google" get_google_url () -> 200 Nothing, "Always refused: people have keys";
+    post "/v0/auth/google" log_in_with_google () -> 200 Nothing, "Always refused: people have keys";
+    post "/v0/checkout" check_out () -> 201 Nothing, "Always refused: nothing is sold here";
 
     get "/v0/users" list_users () -> 200 Page("User"), "All people, for administrators";
     post "/v0/users" create_user ("NewUser") -> 201 One("User"), "A new person, by an administrator";
@@ -87,6 +98,13 @@ operations! {
     get "/v0/organizations/{organization}/allowed/{permission}" get_organization_allowed () -> 200 One("Allowed"), "Whether the caller may";
     get "/v0/organizations/{organization}/plan" get_plan () -> 200 One("Plan"), "What it is entitled to";
     patch "/v0/organizations/{organization}/plan" update_plan ("UpdatePlan") -> 200 One("Plan"), "Change that, by an administrator";
+    post "/v0/organizations/{organization}/plan" create_plan ("UpdatePlan") -> 201 One("Plan"), "The same";
+    delete "/v0/organizations/{organization}/plan" delete_plan () -> 204 Nothing, "Back to what organizations begin with";
+    get "/v0/organizations/{organization}/usage" get_usage () -> 200 One("Usage"), "What it used, this month or from `start_time` to `end_time`";
+    get "/v0/organizations/{organization}/sso" list_sso () -> 200 All("UserKey"), "Always empty: people have keys";
+    post "/v0/organizations/{organization}/sso" create_sso () -> 201 Nothing, "Always refused: people have keys";
+    get "/v0/organizations/{organization}/sso/{domain}" get_sso () -> 200 Nothing, "There is none";
+    delete "/v0/organizations/{organization}/sso/{domain}" delete_sso () -> 204 Nothing, "There is none";
     get "/v0/organizations/{organization}/members" list_members () -> 200 Page("Member"), "Who belongs to it";
     post "/v0/organizations/{organization}/members" create_member ("NewMember") -> 202 One("Invited"), "Make somebody a member";
     get "/v0/organizations/{organization}/members/{user}" get_member () -> 200 One("Member"), "A member";

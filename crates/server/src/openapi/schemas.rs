@@ -196,8 +196,14 @@ schemas! {
     ];
     "NewOrganization": [is("name", A_NAME), may("slug", A_SLUG)];
     "UpdateOrganization": [may("name", A_NAME), may("slug", A_SLUG)];
-    "Plan": [is("organization", Uuid), is("level", LEVEL)];
-    "UpdatePlan": [is("level", LEVEL)];
+    "Usage": [
+        is("organization", Uuid), is("kind", OneOf(&["self_hosted_free", "self_hosted_licensed"])), is("plan", One("Plan")),
+        is("start_time", Time), is("end_time", Time), is("runner_minutes", Integer),
+    ];
+    "NewBackup": [perhaps("compress", Boolean), may("data_store", Text), perhaps("remove", Boolean)];
+    "Backup": [is("created", Time), is("file", Text)];
+    "Plan": [is("organization", Uuid), is("level", LEVEL), may("customer", Text)];
+    "UpdatePlan": [may("level", LEVEL), may("customer", Text)];
     "Member": [is("uuid", Uuid), is("name", Text), is("slug", Text), is("email", Text), is("role", ROLE)];
     "NewMember": [is("email", AN_EMAIL), may("name", A_NAME), is("role", ROLE)];
     "UpdateMember": [is("role", ROLE)];

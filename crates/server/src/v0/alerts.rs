@@ -9,7 +9,7 @@ use kiln_store::{Query, Tx};
 use serde::Deserialize;
 
 use super::listing::Listed;
-use super::paging::{Paging, listed};
+use super::paging::{BY_TIME, Paging, listed};
 use super::show::Show;
 use crate::app::Shared;
 use crate::body::Body;
@@ -34,7 +34,7 @@ pub(super) async fn list_alerts(
     let read = move |query: &mut dyn Query| {
         let project = access::project(query, &caller, &project, Permission::View)?;
         let status = asked.status.as_deref();
-        let rows = alert::list(query, project.id, status, paging.page(true))?;
+        let rows = alert::list(query, project.id, status, paging.page(BY_TIME, true)?)?;
         let total = alert::count(query, project.id, status)?;
         let mut show = Show::new(query, &project);
         let rows = rows.iter().map(|row| show.alert(row));

@@ -21,7 +21,7 @@ use kiln_store::{Query, Tx};
 use serde::{Deserialize, Serialize};
 
 use super::listing::Listed;
-use super::paging::{Paging, listed};
+use super::paging::{BY_NAME, Paging, listed};
 use super::show::Show;
 use crate::app::{App, Shared};
 use crate::body::Body;
@@ -74,7 +74,8 @@ pub(super) async fn list_dimensions<D: Resource>(
     };
     let read = move |query: &mut dyn Query| {
         let project = access::project(query, &caller, &project, Permission::View)?;
-        let rows: Vec<D> = dimension::list(query, project.id, &filter, paging.page(false))?;
+        let rows: Vec<D> =
+            dimension::list(query, project.id, &filter, paging.page(BY_NAME, false)?)?;
         let total = dimension::count::<D, _>(query, project.id, &filter)?;
         let mut show = Show::new(query, &project);
         let rows = rows.iter().map(|row| row.show(&mut show));

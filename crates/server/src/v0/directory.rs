@@ -4,7 +4,8 @@ use axum::Router;
 use axum::routing::{delete, get, post};
 
 use super::{
-    members, organizations, project_keys, projects, runners, server, specs, user_keys, users,
+    backup, elsewhere, members, organizations, project_keys, projects, runners, server, specs,
+    usage, user_keys, users,
 };
 use crate::app::Shared;
 use crate::openapi;
@@ -63,7 +64,22 @@ fn of_organizations() -> Router<Shared> {
         )
         .route(
             "/v0/organizations/{organization}/plan",
-            get(organizations::get_plan).patch(organizations::update_plan),
+            get(organizations::get_plan)
+                .post(organizations::create_plan)
+                .patch(organizations::update_plan)
+                .delete(organizations::delete_plan),
+        )
+        .route(
+            "/v0/organizations/{organization}/usage",
+            get(usage::get_usage),
+        )
+        .route(
+            "/v0/organizations/{organization}/sso",
+            get(elsewhere::list_sso).post(elsewhere::create_sso),
+        )
+        .route(
+            "/v0/organizations/{organization}/sso/{domain}",
+            get(elsewhere::get_sso).delete(elsewhere::delete_sso),
         )
         .route(
             "/v0/organizations/{organization}/members",
@@ -150,4 +166,18 @@ fn of_server() -> Router<Shared> {
         .route("/v0/server/config/console", get(server::get_console_config))
         .route("/v0/server/stats", get(server::get_stats))
         .route("/v0/server/audit", get(server::list_audit))
+        .route("/v0/server/backup", post(backup::create_backup))
+        .route("/v0/checkout", post(elsewhere::check_out))
+        .route("/v0/auth/signup", post(elsewhere::sign_up))
+        .route("/v0/auth/login", post(elsewhere::log_in))
+        .route("/v0/auth/confirm", post(elsewhere::confirm_login))
+        .route("/v0/auth/accept", post(elsewhere::accept_invite))
+        .route(
+            "/v0/auth/github",
+            get(elsewhere::get_github_url).post(elsewhere::log_in_with_github),
+        )
+        .route(
+            "/v0/auth/google",
+            get(elsewhere::get_google_url).post(elsewhere::log_in_with_google),
+        )
 }

@@ -27,6 +27,15 @@ pub(super) struct Filter {
     page: u32,
     status: Option<Status>,
     direction: Option<Direction>,
+    #[serde(rename = "sort")]
+    _sort: Option<Sort>,
+}
+
+/// There is one order; asking for another is refused.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Sort {
+    Created,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -7,7 +7,8 @@ use kiln_control::access::{self, Caller};
 use kiln_control::{Denied, people};
 use kiln_model::OrganizationUuid;
 use kiln_model::v0::{
-    Allowed, NewOrganization, Organization, Permission, Plan, UpdateOrganization, UpdatePlan,
+    Allowed, NewOrganization, Organization, Permission, Plan, PlanLevel, UpdateOrganization,
+    UpdatePlan,
 };
 use kiln_store::sql::organization;
 use kiln_store::{Query, Tx};
@@ -128,13 +129,45 @@ pub(super) async fn update_plan(
     Body(change): Body<UpdatePlan>,
 ) -> ApiResult<Json<Plan>> {
     let caller = Caller::Account(account);
-    let update = move |tx: &mut dyn Tx| people::set_plan(tx, &caller, &reference, change.level);
+    let update = move |tx: &mut dyn Tx| people::set_plan(tx, &caller, &reference, &change);
     Ok(Json(plan(&app.store.ledger.submit(update).await?)))
 }
 
-const fn plan(organization: &organization::Organization) -> Plan {
+/// As a change; stock clients call it so.
+pub(super) async fn create_plan(
+    app: State<Shared>,
+    user: User,
+    reference: Path<String>,
+    change: Body<UpdatePlan>,
+) -> ApiResult<(StatusCode, Json<Plan>)> {
+    let made = update_plan(app, user, reference, change).await?;
+    Ok((StatusCode::CREATED, made))
+}
+
+/// What organizations begin with, and no customer of anybody.
+pub(super) async fn delete_plan(
+    State(app): State<Shared>,
+    User(account): User,
+    Path(reference): Path<String>,
+) -> ApiResult<StatusCode> {
+    let caller = Caller::Account(account);
+    let level = if app.bench.plans {
+        PlanLevel::Free
+    } else {
+        PlanLevel::Enterprise
+    };
+    let change = UpdatePlan {
+        level: Some(level),
+        customer: Some(String::new()),
+    };
+    let update = move |tx: &mut dyn Tx| people::set_plan(tx, &caller, &reference, &change);
+    no_content(app.store.ledger.submit(update).await.map(drop))
+}
+
+pub(super) fn plan(organization: &organization::Organization) -> Plan {
     Plan {
         organization: organization.uuid,
         level: organization.plan,
+        customer: organization.customer.clone(),
     }
 }

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::dimensions::seed;
 use super::listing::Listed;
-use super::paging::{Paging, listed};
+use super::paging::{BY_PLACE, Paging, listed};
 use crate::app::Shared;
 use crate::body::Body;
 use crate::error::ApiResult;
@@ -35,7 +35,13 @@ pub(super) async fn list_plots(
     let read = move |query: &mut dyn Query| {
         let project = access::project(query, &caller, &project, Permission::View)?;
         let (title, search) = (asked.title.as_deref(), asked.search.as_deref());
-        let rows = plot::list(query, project.id, title, search, paging.page(false))?;
+        let rows = plot::list(
+            query,
+            project.id,
+            title,
+            search,
+            paging.page(BY_PLACE, false)?,
+        )?;
         let rows = rows.iter().map(|row| show(&project, row));
         Ok::<_, Denied>(listed(
             rows.collect::<Result<_, Denied>>()?,

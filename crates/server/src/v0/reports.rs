@@ -1,8 +1,10 @@
 //! Reports.
 
-use axum::Json;
+use std::sync::Arc;
+
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use kiln_control::bench::{self, NewResults};
 use kiln_control::{Denied, access, jobs};
 use kiln_model::v0::{
@@ -19,12 +21,13 @@ use serde::Deserialize;
 
 use super::dimensions::id_of;
 use super::listing::Listed;
-use super::paging::{Paging, listed};
+use super::paging::{BY_DATE_TIME, Paging, listed};
 use super::show::{Show, boundary, iteration, stored};
 use crate::app::Shared;
 use crate::body::Body;
 use crate::error::ApiResult;
 use crate::identity::Caller;
+use crate::limits::{self, Source};
 use crate::view;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -59,7 +62,7 @@ pub(super) async fn list_reports(
         } else {
             Detail::Counts
         };
-        let rows = report::list(query, project.id, filter, paging.page(true))?;
+        let rows = report::list(query, project.id, filter, paging.page(BY_DATE_TIME, true)?)?;
         let rows = rows.iter().map(|row| show_with(query, row, detail));
         Ok::<_, Denied>(listed(
             rows.collect::<Result<_, Denied>>()?,
@@ -74,19 +77,33 @@ pub(super) async fn create_report(
     State(app): State<Shared>,
     Caller(caller): Caller,
     Path(project): Path<String>,
+    source: Option<Extension<Source>>,
     Body(new): Body<NewReport>,
 ) -> ApiResult<(StatusCode, Json<Report>)> {
-    let uuid = ReportUuid::mint(app.wall(), &*app.entropy);
+    let wall = app.wall();
+    let address = source.map(|Extension(Source(address))| address);
+    let counted = address.and_then(|address| limits::runs_of(&caller, address));
+    if let Some((limited, who)) = counted {
+        app.limits.check(limited, who, wall)?;
+    }
+    let uuid = ReportUuid::mint(wall, &*app.entropy);
     let results = NewResults::read(uuid, caller.account().map(|account| account.id), new)?;
+    let inside = Arc::clone(&app);
     let create = move |tx: &mut dyn Tx| {
+        inside.bench.admits(&caller)?;
         let project = access::project(tx, &caller, &project, Permission::Create)?;
+        let homes = limits::homes(tx, project.id)?;
+        for (limited, who) in &homes {
+            inside.limits.check(*limited, *who, wall)?;
+        }
         let row = bench::submit_report(tx, project.id, &results)?;
-        show(tx, &row)
+        Ok::<_, Denied>((show(tx, &row)?, homes))
     };
-    Ok((
-        StatusCode::CREATED,
-        Json(app.store.ledger.submit(create).await?),
-    ))
+    let (report, homes) = app.store.ledger.submit(create).await?;
+    for (limited, who) in homes.into_iter().chain(counted) {
+        app.limits.count(limited, who, wall);
+    }
+    Ok((StatusCode::CREATED, Json(report)))
 }
 
 pub(super) async fn get_report(

@@ -8,7 +8,6 @@ use axum::extract::{ConnectInfo, State};
 use axum::http::{HeaderMap, StatusCode};
 use kiln_control::Denied;
 use kiln_control::bench::{self, ImageReference, RunSettings, Submission, Submitted, Work};
-use kiln_control::limits::{Limited, Who};
 use kiln_model::v0::{NewRun, Report};
 use kiln_model::{
     BranchUuid, Digest, HeadUuid, JobUuid, KeyUuid, OrganizationUuid, ProjectUuid, ReportUuid,
@@ -16,7 +15,7 @@ use kiln_model::{
 };
 use kiln_store::Tx;
 use kiln_store::sql::branch::NewBranch;
-use kiln_store::sql::project::{self, Project};
+use kiln_store::sql::project::Project;
 use kiln_store::sql::registry;
 
 use super::reports;
@@ -68,7 +67,7 @@ pub(super) async fn submit_run(
     let submit = move |tx: &mut dyn Tx| {
         let submitted = bench::submit_run(tx, &submission, &inside.bench, resolve)?;
         let homes = match &submitted {
-            Submitted::New { report, .. } => homes(tx, report.project)?,
+            Submitted::New { report, .. } => limits::homes(tx, report.project)?,
             Submitted::Before { .. } => Vec::new(),
         };
         for (limited, who) in &homes {
@@ -85,15 +84,6 @@ pub(super) async fn submit_run(
     }
     app.metrics.count(Count::RunCreate);
     Ok((StatusCode::CREATED, Json(report)))
-}
-
-/// Where a new run is counted: in its project, and in the organization that the project belongs to.
-fn homes(tx: &mut dyn Tx, project: i64) -> Result<Vec<(Limited, Who)>, Denied> {
-    let project = project::find(tx, project)?.ok_or(Denied::NotFound("project"))?;
-    Ok(vec![
-        (Limited::ProjectRuns, Who::Row(project.id)),
-        (Limited::OrganizationRuns, Who::Row(project.organization_id)),
-    ])
 }
 
 /// The image that a tag of a project's own registry names now.

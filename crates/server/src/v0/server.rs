@@ -15,6 +15,7 @@ use crate::app::Shared;
 use crate::channel::MAX_MESSAGE;
 use crate::error::ApiResult;
 use crate::identity::Admin;
+use crate::metrics::prometheus;
 use crate::view;
 
 /// Ready: it answers only once the store does.
@@ -31,7 +32,7 @@ pub(super) async fn healthz(State(app): State<Shared>) -> ApiResult<&'static str
 pub(super) async fn get_metrics(
     State(app): State<Shared>,
 ) -> ([(HeaderName, &'static str); 1], String) {
-    let text = app.metrics.render(app.channels.count());
+    let text = prometheus::render(&app.metrics.read(app.channels.count()));
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text)
 }
 

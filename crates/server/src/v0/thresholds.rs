@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::dimensions::{id_of, seed};
 use super::listing::Listed;
-use super::paging::{Paging, listed};
+use super::paging::{BY_TIME, Paging, listed};
 use super::show::Show;
 use crate::app::Shared;
 use crate::body::Body;
@@ -48,7 +48,7 @@ pub(super) async fn list_thresholds(
             testbed: id_of::<Testbed, _>(query, project.id, asked.testbed.as_deref())?,
             measure: id_of::<Measure, _>(query, project.id, asked.measure.as_deref())?,
         };
-        let rows = threshold::list(query, project.id, filter, paging.page(false))?;
+        let rows = threshold::list(query, project.id, filter, paging.page(BY_TIME, false)?)?;
         let total = threshold::count(query, project.id, filter)?;
         let mut show = Show::new(query, &project);
         let rows = rows.iter().map(|row| show.threshold(row));

@@ -94,7 +94,9 @@ pub(super) async fn authorize(
     let credential = identity::bearer(parts).ok_or_else(|| refused(Reason::Nobody))?;
     let caller = identify(app, parts, credential).await?;
     let caller = caller.ok_or_else(|| refused(Reason::Invalid))?;
-    if !caller.is_let_into(name, action) {
+    let is_stranger = |known: &Known| app.bench.admits(known).is_err();
+    let is_kept_out = action == Action::Push && caller.known().is_some_and(is_stranger);
+    if is_kept_out || !caller.is_let_into(name, action) {
         return Err(refused(Reason::Insufficient));
     }
     match find(app, &caller, name, permission(action)).await {

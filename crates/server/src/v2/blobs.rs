@@ -8,6 +8,7 @@ use kiln_model::Digest;
 use kiln_registry::{Code, Refusal};
 
 use super::CONTENT_DIGEST;
+use super::bandwidth;
 use super::dispatch::Call;
 use super::error::{OciError, OciResult};
 use super::range::Wanted;
@@ -45,7 +46,11 @@ pub(super) async fn get_blob(call: &Call, digest: &Digest) -> OciResult<Response
         )]
     });
     let body = match call.parts.method {
-        Method::GET => Body::from_stream(registry.read_blob(&blob, range)),
+        Method::GET => {
+            let payer = bandwidth::admit(call, repository.project).await?;
+            bandwidth::count(call, payer, range.end - range.start);
+            Body::from_stream(registry.read_blob(&blob, range))
+        }
         _ => Body::empty(),
     };
     let mut response = (status, headers, body).into_response();

@@ -14,7 +14,7 @@ use super::challenge::{self, Reason};
 use super::dispatch::Call;
 use super::error::{OciError, OciResult};
 use super::range::Claimed;
-use super::{drain, projects};
+use super::{bandwidth, drain, projects};
 use crate::token::Action;
 
 const UPLOAD_UUID: HeaderName = HeaderName::from_static("docker-upload-uuid");
@@ -106,7 +106,15 @@ async fn append(
     algorithm: Option<Algorithm>,
     body: Body,
 ) -> OciResult<u64> {
-    let mut body = body.into_data_stream();
+    let admitted = bandwidth::admit(call, session.repository.project).await;
+    let payer = match admitted {
+        Ok(payer) => payer,
+        Err(refused) => {
+            drain::drain(&mut body.into_data_stream()).await;
+            return Err(refused);
+        }
+    };
+    let mut body = bandwidth::counted(call, payer, body).into_data_stream();
     let appended = append_claimed(call, session, algorithm, &mut body).await;
     if appended.is_err() {
         drain::drain(&mut body).await;

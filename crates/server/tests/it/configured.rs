@@ -1,4 +1,4 @@
-//! What a server does only when it is told to: plans, and programs for runners.
+//! What a server does only when it is told to: plans, privacy, and programs for runners.
 
 use std::sync::OnceLock;
 
@@ -99,6 +99,43 @@ async fn runners_are_offered_newer_programs(engine: Engine) {
         .say(json!({"event": "ready", "poll_timeout": 1}))
         .await;
     assert_eq!(channel.hear().await, json!({"event": "no_job"}));
+}
+
+/// A private server wants to know who submits; what it shows stays shown.
+async fn a_private_server_takes_nothing_from_strangers(engine: Engine) {
+    let town = Town::start_with(engine, |config| ServerConfig {
+        anonymous_runs: false,
+        ..config
+    });
+    let place = town.place().await;
+    let submit = async |key: Option<&str>| {
+        let body = Some(run(&place, json!({})));
+        let answer = town.send(reqwest::Method::POST, "/v0/run", key, body);
+        answer.await.status
+    };
+    assert_eq!(submit(None).await, 401);
+    let scope = format!("repository:{}:pull,push", place.project);
+    let path = format!("/v0/auth/oci/token?scope={scope}");
+    let token = town.send(reqwest::Method::GET, &path, None, None).await;
+    let token = text(&token.body["token"]);
+    let path = format!("/v2/{}/blobs/uploads/", place.project);
+    let push = town.send(reqwest::Method::POST, &path, Some(&token), None);
+    assert_eq!(push.await.status, 401);
+    let path = format!("/v0/projects/{}", place.project);
+    assert_eq!(town.get(&path).await.status, 404);
+    assert_eq!(submit(Some(&town.admin)).await, 201);
+    let seen = town.send(reqwest::Method::GET, &path, None, None).await;
+    assert_eq!(seen.status, 200);
+}
+
+#[tokio::test]
+async fn a_private_server_takes_nothing_from_strangers_on_sqlite() {
+    a_private_server_takes_nothing_from_strangers(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_private_server_takes_nothing_from_strangers_on_postgresql() {
+    a_private_server_takes_nothing_from_strangers(Engine::Postgres).await;
 }
 
 #[tokio::test]

@@ -1,6 +1,8 @@
 //! The bench door from the outside: a real server, real HTTP and WebSocket, on both engines.
 
 #[cfg(test)]
+mod billing;
+#[cfg(test)]
 mod channel;
 #[cfg(test)]
 mod configured;
@@ -13,8 +15,12 @@ mod job_socket;
 #[cfg(test)]
 mod life;
 #[cfg(test)]
+mod otlp;
+#[cfg(test)]
 mod runs;
 #[cfg(test)]
 mod silence;
+#[cfg(test)]
+mod stripe;
 #[cfg(test)]
 mod town;

@@ -65,6 +65,15 @@ impl Sqlite {
         )
     }
 
+    /// Copies a file that may be in use into one that is not there yet.
+    pub(crate) fn copy(path: &Path, to: &Path) -> Result<(), Error> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags).map_err(|e| refuse(path, &e))?;
+        let to = to.to_string_lossy();
+        let copied = connection.execute("VACUUM INTO ?1", [to.as_ref()]);
+        copied.map(drop).map_err(|e| error(&e))
+    }
+
     /// Sets the file up for durable group commit. Only after the guard knows that the file is ours.
     pub(crate) fn make_durable(&mut self, path: &Path) -> Result<(), Error> {
         let mode: String = self

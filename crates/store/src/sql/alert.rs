@@ -2,6 +2,7 @@
 
 use kiln_model::{AlertUuid, Millis};
 
+use super::dimension::{Page, Sort};
 use crate::{Error, Query, Row, Tx, params};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,12 +95,20 @@ pub fn list<Q: Query + ?Sized>(
     query: &mut Q,
     project: i64,
     status: Option<&str>,
-    page: super::dimension::Page,
+    page: Page,
 ) -> Result<Vec<Alert>, Error> {
     let order = if page.descending { "DESC" } else { "ASC" };
+    let (first, column) = match page.sort {
+        Sort::Usual => (
+            "CASE WHEN status = 'active' THEN 0 ELSE 1 END, ",
+            "modified",
+        ),
+        Sort::Created => ("", "created"),
+        Sort::Modified | Sort::Title => ("", "modified"),
+    };
     let sql = format!(
         "SELECT {COLUMNS} FROM alert WHERE {LISTED} \
-         ORDER BY CASE WHEN status = 'active' THEN 0 ELSE 1 END, modified {order}, id {order} LIMIT ?3 OFFSET ?4"
+         ORDER BY {first}{column} {order}, id {order} LIMIT ?3 OFFSET ?4"
     );
     let rows = query.query(&sql, params![project, status, page.limit, page.offset])?;
     rows.iter().map(read).collect()

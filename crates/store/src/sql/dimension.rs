@@ -29,6 +29,18 @@ pub struct Page {
     pub limit: i64,
     pub offset: i64,
     pub descending: bool,
+    pub sort: Sort,
+}
+
+/// What a list is in the order of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// What the list is in the order of when nobody asks.
+    #[default]
+    Usual,
+    Created,
+    Modified,
+    Title,
 }
 
 /// What is to change; nothing stays as it is.

@@ -62,6 +62,8 @@ pub struct Life {
     pub started: Option<Millis>,
     pub ended: Option<Millis>,
     pub modified: Millis,
+    /// How many of its minutes are written down to be billed.
+    pub billed: i64,
 }
 
 impl Life {
@@ -87,6 +89,7 @@ impl Life {
             started: None,
             ended: None,
             modified: wall,
+            billed: 0,
         }
     }
 }
@@ -103,7 +106,7 @@ const COLUMNS: &str = "id, public_id, kind, lane_id, organization_id, project_id
     queue_id, source_address, limit_key, priority, work, run_ms, grace_ms, lease_ms, set_up_ms, \
     pending_ms, retry, retry_max, retry_of, root_id, created, status, epoch, admitted, retry_count, \
     published, runner_id, lease_id, cause, message, events, timer_due, timer_seq, pending_tick, \
-    claimed_tick, started_tick, lease_tick, claimed, started, ended, modified";
+    claimed_tick, started_tick, lease_tick, claimed, started, ended, modified, billed";
 
 /// Inserts a job and answers its id.
 pub fn insert(tx: &mut dyn Tx, ask: &NewJob, life: &Life) -> Result<i64, Error> {
@@ -163,8 +166,8 @@ pub fn save(
         "UPDATE job SET status = ?1, epoch = ?2, admitted = ?3, retry_count = ?4, published = ?5, \
          runner_id = ?6, lease_id = ?7, cause = ?8, message = ?9, events = ?10, timer_due = ?11, \
          timer_seq = ?12, pending_tick = ?13, claimed_tick = ?14, started_tick = ?15, lease_tick = ?16, \
-         claimed = ?17, started = ?18, ended = ?19, modified = ?20 \
-         WHERE id = ?21 AND status = ?22 AND epoch = ?23",
+         claimed = ?17, started = ?18, ended = ?19, modified = ?20, billed = ?21 \
+         WHERE id = ?22 AND status = ?23 AND epoch = ?24",
         params![
             life.status.code(),
             life.epoch,
@@ -186,6 +189,7 @@ pub fn save(
             life.started,
             life.ended,
             life.modified,
+            life.billed,
             id,
             from.code(),
             epoch
@@ -461,6 +465,15 @@ pub fn chain_is_published<Q: Query + ?Sized>(query: &mut Q, root: i64) -> Result
     Ok(row.is_some())
 }
 
+/// Notes that so many minutes of a job that runs are written down; false when it does not run in this epoch any more.
+pub fn set_billed(tx: &mut dyn Tx, id: i64, epoch: i64, minutes: i64) -> Result<bool, Error> {
+    let changed = tx.execute(
+        "UPDATE job SET billed = ?3 WHERE id = ?1 AND epoch = ?2 AND status = 2 AND billed < ?3",
+        params![id, epoch, minutes],
+    )?;
+    Ok(changed == 1)
+}
+
 pub fn set_root(tx: &mut dyn Tx, id: i64, root: i64) -> Result<(), Error> {
     tx.execute(
         "UPDATE job SET root_id = ?2 WHERE id = ?1",
@@ -554,6 +567,7 @@ fn read(row: &Row) -> Result<Job, Error> {
             started: row.get(40)?,
             ended: row.get(41)?,
             modified: row.get(42)?,
+            billed: row.get(43)?,
         },
     })
 }

@@ -18,6 +18,8 @@ pub struct Organization {
     pub modified: Millis,
     /// Since when it has members; none is unclaimed.
     pub claimed: Option<Millis>,
+    /// What the payment provider calls it.
+    pub customer: Option<String>,
 }
 
 macro_rules! columns {
@@ -25,7 +27,7 @@ macro_rules! columns {
         "organization.id, organization.uuid, organization.name, organization.slug, organization.plan, \
          organization.created, organization.modified, \
          (SELECT MIN(claim.created) FROM organization_member AS claim \
-          WHERE claim.organization_id = organization.id)"
+          WHERE claim.organization_id = organization.id), organization.billing_customer"
     };
 }
 
@@ -107,13 +109,15 @@ pub fn list<Q: Query + ?Sized>(
 pub fn update(tx: &mut dyn Tx, organization: &Organization) -> Result<(), Error> {
     let wall = tx.wall();
     tx.execute(
-        "UPDATE organization SET name = ?2, slug = ?3, plan = ?4, modified = ?5 WHERE id = ?1",
+        "UPDATE organization SET name = ?2, slug = ?3, plan = ?4, billing_customer = ?6, modified = ?5 \
+         WHERE id = ?1",
         params![
             organization.id,
             organization.name.as_str(),
             organization.slug.as_str(),
             organization.plan.name(),
-            wall
+            wall,
+            organization.customer.as_deref()
         ],
     )?;
     Ok(())
@@ -140,5 +144,6 @@ fn read(row: &Row) -> Result<Organization, Error> {
         created: row.get(5)?,
         modified: row.get(6)?,
         claimed: row.get(7)?,
+        customer: row.get(8)?,
     })
 }

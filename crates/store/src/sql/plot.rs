@@ -2,6 +2,7 @@
 
 use kiln_model::{Millis, PlotUuid};
 
+use super::dimension::{Page, Sort};
 use crate::{Error, Query, Row, Tx, params};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,11 +83,15 @@ pub fn list<Q: Query + ?Sized>(
     project: i64,
     title: Option<&str>,
     search: Option<&str>,
-    page: super::dimension::Page,
+    page: Page,
 ) -> Result<Vec<Plot>, Error> {
     let order = if page.descending { "DESC" } else { "ASC" };
+    let column = match page.sort {
+        Sort::Title => "COALESCE(title, '')",
+        Sort::Usual | Sort::Created | Sort::Modified => "place",
+    };
     let sql = format!(
-        "SELECT {COLUMNS} FROM plot WHERE {LISTED} ORDER BY place {order}, id {order} LIMIT ?4 OFFSET ?5"
+        "SELECT {COLUMNS} FROM plot WHERE {LISTED} ORDER BY {column} {order}, id {order} LIMIT ?4 OFFSET ?5"
     );
     let rows = query.query(
         &sql,

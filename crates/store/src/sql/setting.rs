@@ -18,6 +18,11 @@ pub fn put(tx: &mut dyn Tx, name: &str, value: &str) -> Result<(), Error> {
     Ok(())
 }
 
+pub fn remove(tx: &mut dyn Tx, name: &str) -> Result<(), Error> {
+    tx.execute("DELETE FROM setting WHERE name = ?1", params![name])?;
+    Ok(())
+}
+
 /// Writes unless the name is taken; answers what is there afterwards.
 pub fn put_if_absent(tx: &mut dyn Tx, name: &str, value: &str) -> Result<String, Error> {
     tx.execute(

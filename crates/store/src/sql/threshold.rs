@@ -2,6 +2,7 @@
 
 use kiln_model::{Millis, ThresholdUuid};
 
+use super::dimension::{Page, Sort};
 use crate::{Error, Query, Row, Tx, params};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -127,11 +128,15 @@ pub fn list<Q: Query + ?Sized>(
     query: &mut Q,
     project: i64,
     filter: Filter,
-    page: super::dimension::Page,
+    page: Page,
 ) -> Result<Vec<Threshold>, Error> {
     let order = if page.descending { "DESC" } else { "ASC" };
+    let column = match page.sort {
+        Sort::Modified => "modified",
+        Sort::Usual | Sort::Created | Sort::Title => "created",
+    };
     let sql = format!(
-        "SELECT {COLUMNS} FROM threshold WHERE {LISTED} ORDER BY created {order}, id {order} LIMIT ?5 OFFSET ?6"
+        "SELECT {COLUMNS} FROM threshold WHERE {LISTED} ORDER BY {column} {order}, id {order} LIMIT ?5 OFFSET ?6"
     );
     let rows = query.query(
         &sql,

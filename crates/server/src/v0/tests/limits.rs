@@ -117,6 +117,53 @@ fn a_runner_connects_so_often() {
 }
 
 #[test]
+fn a_runner_polls_so_often() {
+    let town = town("runner-connects=1/1/1");
+    let key = town.runner("patient")["key"].as_str().unwrap().to_owned();
+    let ask = json!({"poll_timeout": 0});
+    let poll = || town.send("POST", "/v0/runners/patient/jobs", Some(&key), Some(&ask));
+    poll().expect(200);
+    refused(&poll());
+}
+
+#[test]
+fn a_report_counts_as_a_run_does() {
+    let town = town("project-runs=2/2/2");
+    let key = town.person("reports");
+    town.send("POST", "/v0/run", Some(&key), Some(&run("counted")))
+        .expect(201);
+    let report = json!({
+        "branch": "main", "testbed": "host", "results": ["{}"],
+        "start_time": "2026-01-01T00:00:00Z", "end_time": "2026-01-01T00:00:01Z",
+        "settings": {"adapter": "json"},
+    });
+    let path = "/v0/projects/counted/reports";
+    let submit = || town.send("POST", path, Some(&key), Some(&report));
+    submit().expect(201);
+    refused(&submit());
+}
+
+#[test]
+fn an_organization_moves_so_many_bytes_through_the_registry() {
+    let town = town("registry-bytes=100/100/100");
+    let start = town.raw("POST", "/v2/heavy/blobs/uploads/", Some(&town.key), None);
+    assert_eq!(start.status, 202);
+    let place = start.header("location").unwrap().to_owned();
+    let push = || {
+        town.raw(
+            "PATCH",
+            &place,
+            Some(&town.key),
+            Some(&json!("x".repeat(200))),
+        )
+    };
+    assert_eq!(push().status, 202);
+    let answer = push();
+    assert_eq!(answer.status, 429);
+    assert_eq!(answer.json()["errors"][0]["code"], "TOOMANYREQUESTS");
+}
+
+#[test]
 fn the_registry_says_it_in_its_own_words() {
     let town = town("address-requests=1/1/1");
     assert_eq!(town.status("GET", "/v2/"), 401);

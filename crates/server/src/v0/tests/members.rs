@@ -19,7 +19,7 @@ on_both_engines! {
     fn an_organization_is_hidden_from_those_who_are_not_in_it(town: &Town) {
         let (owner, other) = (town.person("m-owner"), town.person("m-other"));
         town.project(&owner, "m-hidden", "private");
-        for path in ["", "/members", "/plan", "/projects", "/allowed/view"] {
+        for path in ["", "/members", "/plan", "/usage", "/sso", "/projects", "/allowed/view"] {
             let path = format!("/v0/organizations/m-hidden{path}");
             town.send("GET", &path, Some(&owner), None).expect(200);
             town.send("GET", &path, Some(&other), None).expect(404);
@@ -76,6 +76,17 @@ on_both_engines! {
         assert_eq!(town.patch(path, &free).expect(200)["level"], "free");
         assert_eq!(town.get(path).expect(200)["level"], "free");
         town.patch(path, &json!({"level": "gold"})).expect(400);
+        town.patch(path, &json!({})).expect(400);
+        let named = town.patch(path, &json!({"customer": "cus_1"})).expect(200);
+        assert_eq!((&named["level"], &named["customer"]), (&json!("free"), &json!("cus_1")));
+        assert_eq!(town.patch(path, &json!({"customer": ""})).expect(200).get("customer"), None);
+        let team = json!({"level": "team", "customer": "cus_2"});
+        town.send("POST", path, Some(&key), Some(&team)).expect(403);
+        assert_eq!(town.post(path, &team).expect(201)["level"], "team");
+        town.send("DELETE", path, Some(&key), None).expect(403);
+        town.send("DELETE", path, Some(&town.key), None).expect(204);
+        let after = town.get(path).expect(200);
+        assert_eq!((&after["level"], after.get("customer")), (&json!("enterprise"), None));
     }
 
     fn a_deleted_organization_takes_its_projects_along_and_gives_its_slug_back(town: &Town) {

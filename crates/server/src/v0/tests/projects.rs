@@ -19,6 +19,43 @@ on_both_engines! {
         town.send("GET", "/v0/projects/q-life", Some(&key), None).expect(404);
     }
 
+    fn a_run_under_ones_own_name_claims_what_nobody_has(town: &Town) {
+        let run = json!({
+            "project": "q-nobodys", "results": ["{}"], "settings": {"adapter": "json"},
+            "start_time": "2026-01-01T00:00:00Z", "end_time": "2026-01-01T00:00:01Z",
+        });
+        let submit = |key: Option<&str>| town.send("POST", "/v0/run", key, Some(&run));
+        let (finder, other) = (town.person("q-finder"), town.person("q-late"));
+        assert!(submit(None).expect(201)["project"]["claimed"].is_null());
+        let organization = "/v0/organizations/q-nobodys";
+        town.send("GET", organization, Some(&finder), None).expect(404);
+        assert!(submit(Some(&finder)).expect(201)["project"]["claimed"].is_string());
+        town.send("GET", organization, Some(&finder), None).expect(200);
+        submit(None).expect(401);
+        submit(Some(&other)).expect(403);
+        submit(Some(&finder)).expect(201);
+    }
+
+    fn lists_refuse_orders_that_they_do_not_have(town: &Town) {
+        let key = town.person("q-sorter");
+        town.project(&key, "q-sorted", "public");
+        for (list, sorts) in [
+            ("branches", &["name"][..]),
+            ("reports", &["date_time"]),
+            ("thresholds", &["created", "modified"]),
+            ("alerts", &["created", "modified"]),
+            ("plots", &["index", "title"]),
+            ("jobs", &["created"]),
+        ] {
+            let status = |query: &str| town.status("GET", &format!("/v0/projects/q-sorted/{list}?{query}"));
+            for sort in sorts {
+                assert_eq!(status(&format!("sort={sort}&direction=desc")), 200, "{list} by {sort}");
+            }
+            assert_eq!(status("sort=shoe_size"), 400, "{list}");
+            assert_eq!(status("direction=up"), 400, "{list}");
+        }
+    }
+
     fn a_public_project_is_shown_to_anybody_and_changed_by_its_own(town: &Town) {
         let (owner, other) = (town.person("q-public-owner"), town.person("q-public-other"));
         town.project(&owner, "q-public", "public");

@@ -53,8 +53,53 @@ on_both_engines! {
         answer.expect(400);
     }
 
+    fn what_is_left_to_others_says_what_to_do_instead(town: &Town) {
+        let key = town.person("v-stock");
+        for (method, path) in [
+            ("POST", "/v0/auth/signup"), ("POST", "/v0/auth/login"), ("POST", "/v0/auth/confirm"), ("POST", "/v0/auth/accept"),
+            ("GET", "/v0/auth/github"), ("POST", "/v0/auth/github"), ("GET", "/v0/auth/google"), ("POST", "/v0/auth/google"),
+            ("POST", "/v0/checkout"),
+        ] {
+            let refused = town.send(method, path, None, Some(&json!({}))).expect(501);
+            assert_eq!(refused["error_code"], "not_supported", "{path}");
+        }
+        town.project(&key, "v-sso", "public");
+        let path = "/v0/organizations/v-sso/sso";
+        assert_eq!(town.send("GET", path, Some(&key), None).expect(200), json!([]));
+        town.send("POST", path, Some(&key), Some(&json!({"domain": "example.com"}))).expect(501);
+        town.send("GET", &format!("{path}/example.com"), Some(&key), None).expect(404);
+        town.send("DELETE", &format!("{path}/example.com"), Some(&key), None).expect(404);
+    }
+
+    fn a_database_without_a_file_is_not_backed_up_here(town: &Town) {
+        let refused = town.post("/v0/server/backup", &json!({})).expect(501);
+        assert!(refused["message"].as_str().unwrap().contains("backed up"), "{refused}");
+        let key = town.person("v-backup");
+        town.send("POST", "/v0/server/backup", Some(&key), Some(&json!({}))).expect(403);
+    }
+
     fn an_array_is_not_taken_for_an_object(town: &Town) {
         town.post("/v0/runners", &json!(["v-array"])).expect(400);
         town.get("/v0/runners/v-array").expect(404);
     }
+}
+
+#[test]
+fn a_backup_is_a_file_of_its_own_and_smaller_when_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let database = directory.path().join("kiln.db");
+    let town = Town::open(database.to_str().unwrap());
+    let back_up = |body| {
+        let made = town.post("/v0/server/backup", &body).expect(201);
+        assert!(made["created"].is_string(), "{made}");
+        std::fs::read(town.backups.path().join(made["file"].as_str().unwrap())).unwrap()
+    };
+    let plain = back_up(json!({}));
+    assert!(plain.starts_with(b"SQLite format 3\0"));
+    let squeezed = back_up(json!({"compress": true}));
+    assert!(squeezed.starts_with(&[0x1f, 0x8b]));
+    assert!(squeezed.len() < plain.len());
+    let elsewhere = json!({"data_store": "aws_s3"});
+    town.post("/v0/server/backup", &elsewhere).expect(501);
+    assert_eq!(std::fs::read_dir(town.backups.path()).unwrap().count(), 2);
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use kiln_control::limits::RateLimits;
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use crate::{Server, ServerConfig, openapi};
@@ -15,6 +16,7 @@ pub(super) struct Town {
     address: SocketAddr,
     /// The administrator's key.
     pub(super) key: String,
+    pub(super) backups: TempDir,
     _server: Server,
     _runtime: Runtime,
 }
@@ -49,8 +51,10 @@ impl Town {
             objects: "memory:".to_owned(),
             ..StoreConfig::new(database, clock.clone(), entropy.clone())
         };
+        let backups = tempfile::tempdir().unwrap();
         let config = ServerConfig {
             limits,
+            backups: Some(backups.path().to_owned()),
             ..ServerConfig::new(([127, 0, 0, 1], 0).into(), store)
         };
         let runtime = Runtime::new().unwrap();
@@ -60,6 +64,7 @@ impl Town {
         Self {
             address: server.address(),
             key: server.admin_key().unwrap().to_owned(),
+            backups,
             _server: server,
             _runtime: runtime,
         }

@@ -1,0 +1,120 @@
+//! Runner minutes on their way to a payment provider.
+
+use std::time::Duration;
+
+use kiln_server::{Billing, ServerConfig};
+use serde_json::{Value, json};
+
+use crate::stripe::{CUSTOMER, METER, SECRET, Stripe};
+use crate::town::{Engine, Town, completed, text};
+
+/// A server that bills to a provider of its own.
+fn start(engine: Engine, bad_days: &[u16]) -> (Town, Stripe) {
+    let stripe = Stripe::start(bad_days);
+    let billing = Billing::Stripe(kiln_server::Stripe {
+        url: stripe.url.clone(),
+        secret: SECRET.to_owned(),
+        meter: METER.to_owned(),
+    });
+    let town = Town::start_with(engine, move |config| ServerConfig { billing, ..config });
+    (town, stripe)
+}
+
+async fn run_a_job(town: &Town) -> String {
+    let place = town.place().await;
+    let (mut channel, job) = town.running(&place).await;
+    channel.say(completed(&job)).await;
+    channel.hear().await;
+    job
+}
+
+/// The administrator's own, to which the projects of these tests belong.
+async fn organization(town: &Town) -> String {
+    let listed = town.get("/v0/organizations").await;
+    text(&listed.body[0]["uuid"])
+}
+
+async fn set_customer(town: &Town, organization: &str) {
+    let path = format!("/v0/organizations/{organization}/plan");
+    let body = Some(json!({"customer": CUSTOMER}));
+    let set = town
+        .send(reqwest::Method::PATCH, &path, Some(&town.admin), body)
+        .await;
+    assert_eq!(set.status, 200, "{set:?}");
+    assert_eq!(set.body["customer"], CUSTOMER);
+}
+
+/// A provider that has too much to do, and then a bad day, is asked again until it takes the minute.
+async fn a_minute_is_told_until_it_is_taken(engine: Engine) {
+    let (town, stripe) = start(engine, &[429, 500]);
+    set_customer(&town, &organization(&town).await).await;
+    let job = run_a_job(&town).await;
+    for status in [429, 500, 200] {
+        let told = stripe.hear(&job).await;
+        assert_eq!(told.status, status, "{told:?}");
+        assert_eq!(told.identifier, format!("{job}:1"));
+        assert_eq!(told.customer, CUSTOMER);
+    }
+    assert_eq!(stripe.taken().len(), 1);
+    let usage = format!("/v0/organizations/{}/usage", organization(&town).await);
+    let usage = async |query: &str| town.get(&format!("{usage}{query}")).await;
+    let this_month = usage("").await.body;
+    assert_eq!(this_month["runner_minutes"], 1, "{this_month}");
+    assert_eq!(this_month["kind"], "self_hosted_licensed");
+    assert_eq!(this_month["plan"]["customer"], CUSTOMER);
+    assert_eq!(
+        usage("?start_time=0&end_time=1").await.body["runner_minutes"],
+        0
+    );
+    assert_eq!(usage("?start_time=2&end_time=1").await.status, 400);
+}
+
+/// What a provider refuses for good is a dead letter that says why, and can be replayed once that is mended.
+async fn a_refused_minute_is_a_dead_letter_with_its_reason(engine: Engine) {
+    let (town, stripe) = start(engine, &[]);
+    let organization = organization(&town).await;
+    let job = run_a_job(&town).await;
+    for _ in 0..2 {
+        let told = stripe.hear(&job).await;
+        assert_eq!((told.status, told.customer), (400, organization.clone()));
+    }
+    let letter = tokio::time::timeout(Duration::from_mins(1), dead_letter(&town));
+    let letter = letter.await.unwrap();
+    let frame = kiln_kernel::hex::decode(&text(&letter["frame"])).unwrap();
+    let frame = String::from_utf8_lossy(&frame);
+    assert!(frame.contains("No such customer"), "{frame}");
+    set_customer(&town, &organization).await;
+    let (worker, sequence) = (&letter["worker"], &letter["seq"]);
+    let path = format!("/v0/server/kernel/dead-letters/{worker}/{sequence}/replay");
+    assert_eq!(town.post(&path, Value::Null).await.status, 200);
+    assert_eq!(stripe.hear(&job).await.status, 200);
+}
+
+async fn dead_letter(town: &Town) -> Value {
+    loop {
+        let letters = town.get("/v0/server/kernel/dead-letters").await.body;
+        if let Some(letter) = letters.get(0) {
+            return letter.clone();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_minute_is_told_until_it_is_taken_on_sqlite() {
+    a_minute_is_told_until_it_is_taken(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_minute_is_told_until_it_is_taken_on_postgresql() {
+    a_minute_is_told_until_it_is_taken(Engine::Postgres).await;
+}
+
+#[tokio::test]
+async fn a_refused_minute_is_a_dead_letter_with_its_reason_on_sqlite() {
+    a_refused_minute_is_a_dead_letter_with_its_reason(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_refused_minute_is_a_dead_letter_with_its_reason_on_postgresql() {
+    a_refused_minute_is_a_dead_letter_with_its_reason(Engine::Postgres).await;
+}
