@@ -38,6 +38,15 @@ impl Claims {
             .find(|scope| scope.repository.as_deref() == Some(repository))
             .map(|scope| scope.actions.as_slice())
     }
+
+    /// The repositories in which the bearer may do this.
+    pub(crate) fn opened_for(&self, action: Action) -> impl Iterator<Item = &str> {
+        self.oci
+            .iter()
+            .chain(&self.more)
+            .filter(move |scope| scope.actions.contains(&action))
+            .filter_map(|scope| scope.repository.as_deref())
+    }
 }
 
 /// Whom the token was made for, who shows it at the registry.

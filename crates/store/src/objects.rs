@@ -5,12 +5,15 @@
 //! lies beside every object longer than one block.
 
 mod block;
+mod checks;
 mod directory;
 mod failure;
+mod hashing;
 mod key;
 mod place;
 mod reader;
 mod remote;
+mod upload;
 mod writer;
 
 #[cfg(test)]

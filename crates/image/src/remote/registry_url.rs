@@ -1,6 +1,7 @@
 //! Where a registry is.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use reqwest::Url;
@@ -11,16 +12,31 @@ use crate::{Host, Reference};
 #[error("{0:?} is not a registry's address: expected http:// or https:// and a host, or a host")]
 pub struct NotARegistryUrl(String);
 
-/// The origin of a registry. Plain `http` is used only where it is written.
+/// The origin of a registry. Plain `http` is used only where it is written, and on this host, where nobody is in between.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistryUrl {
     origin: Url,
 }
 
 impl RegistryUrl {
-    /// The registry a reference names, over `https`.
+    /// The registry a reference names: over `https`, or over `http` if it is this host's own.
     pub fn of(reference: &Reference) -> Option<Self> {
-        reference.host().and_then(|host| host.as_str().parse().ok())
+        let secure: Self = reference.host()?.as_str().parse().ok()?;
+        if secure.is_this_host() {
+            return Self::plain(reference);
+        }
+        Some(secure)
+    }
+
+    /// The registry a reference names, over plain `http`.
+    pub fn plain(reference: &Reference) -> Option<Self> {
+        format!("http://{}", reference.host()?).parse().ok()
+    }
+
+    fn is_this_host(&self) -> bool {
+        let host = self.origin.host_str().unwrap_or_default();
+        let address: Result<IpAddr, _> = host.trim_matches(['[', ']']).parse();
+        host == "localhost" || address.is_ok_and(|address| address.is_loopback())
     }
 
     /// A URL below the origin. The path is made of validated parts.
@@ -97,6 +113,27 @@ mod tests {
         let url: RegistryUrl = "registry.example:5000".parse().unwrap();
         assert_eq!(url.to_string(), "https://registry.example:5000");
         assert_eq!(url.authority(), "registry.example:5000");
+    }
+
+    #[test]
+    fn a_registry_of_this_host_needs_no_https() {
+        let url = |text: &str| RegistryUrl::of(&text.parse().unwrap()).map(|url| url.to_string());
+        for (reference, expected) in [
+            ("localhost:5000/a", "http://localhost:5000"),
+            ("127.0.0.2:5000/a:b", "http://127.0.0.2:5000"),
+            ("registry.example/a", "https://registry.example"),
+            ("localhost.example:5000/a", "https://localhost.example:5000"),
+            ("10.0.0.1:5000/a", "https://10.0.0.1:5000"),
+        ] {
+            assert_eq!(url(reference).as_deref(), Some(expected), "{reference}");
+        }
+        assert_eq!(url("a"), None);
+    }
+
+    #[test]
+    fn plain_http_is_used_where_it_is_asked_for() {
+        let plain = RegistryUrl::plain(&"registry.example:80/a".parse().unwrap());
+        assert_eq!(plain.unwrap().to_string(), "http://registry.example");
     }
 
     #[test]

@@ -110,7 +110,7 @@ impl Chambers {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct RunnerRun {
+pub(crate) struct ImageSource {
     /// Directory in the OCI layout, or REGISTRY/NAME:TAG
     #[arg(long)]
     pub(crate) image: String,
@@ -118,6 +118,16 @@ pub(crate) struct RunnerRun {
     /// Token for the registry
     #[arg(long)]
     pub(crate) token: Option<String>,
+
+    /// Pull over http: for a registry without TLS that is not on this host
+    #[arg(long)]
+    pub(crate) plain_http: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunnerRun {
+    #[command(flatten)]
+    pub(crate) from: ImageSource,
 
     /// CPUs
     #[arg(long, default_value_t = 1)]

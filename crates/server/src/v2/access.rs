@@ -5,10 +5,12 @@ use axum::http::request::Parts;
 use kiln_control::Denied;
 use kiln_control::access::{self, Caller as Known};
 use kiln_control::limits::{Limited, Who};
+use kiln_model::Digest;
 use kiln_model::v0::Permission;
 use kiln_registry::{Name, Repository};
 use kiln_store::Query;
-use kiln_store::sql::project;
+use kiln_store::sql::project::{self, Project};
+use kiln_store::sql::registry::blob;
 
 use super::challenge::{self, Reason};
 use super::error::OciResult;
@@ -58,6 +60,18 @@ impl Caller {
                 Some(_) => Taking::Closed,
                 None => Taking::NotAsked,
             },
+        }
+    }
+
+    /// Whether what they hold opens some repository of the project, as far as that is for it to say.
+    fn names(&self, project: &Project) -> bool {
+        match self {
+            Self::KeyHolder(_) => true,
+            Self::Runner(_) => false,
+            Self::TokenHolder(_, claims) => claims.opened_for(Action::Pull).any(|name| {
+                let reference = name.split('/').next().unwrap_or(name);
+                reference == project.slug.as_str() || reference == project.uuid.to_string()
+            }),
         }
     }
 
@@ -137,6 +151,36 @@ pub(super) async fn find(
         project: project.id,
         path: name.repository().to_owned(),
     }))
+}
+
+/// As many holders of a blob are looked at; one that is held by more is everywhere.
+const MAX_HOLDERS: u32 = 256;
+
+/// A project that holds the blob and that the caller may take it from, when they do not say which. A key opens what its
+/// holder may see; a token the repositories that it names, and no more of them than its holder may see.
+pub(super) async fn find_holder(
+    app: &Shared,
+    caller: &Caller,
+    digest: &Digest,
+) -> Result<Option<i64>, Denied> {
+    let (caller, digest) = (caller.clone(), digest.clone());
+    let look = move |query: &mut dyn Query| {
+        let Some(known) = caller.known() else {
+            return Ok(None);
+        };
+        for holder in blob::holders(query, &digest, MAX_HOLDERS)? {
+            let Some(project) = project::find(query, holder)? else {
+                continue;
+            };
+            if caller.names(&project)
+                && access::may_in_project(query, known, &project, Permission::View)?
+            {
+                return Ok(Some(project.id));
+            }
+        }
+        Ok(None)
+    };
+    app.store.reader.read(look).await
 }
 
 /// What a right at the registry is called elsewhere. Who may push may also delete: a token has no other word for it.

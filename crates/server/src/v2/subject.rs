@@ -3,20 +3,28 @@
 
 use kiln_control::access;
 use kiln_model::Millis;
-use kiln_store::sql::{account, project_key};
+use kiln_store::sql::{account, account_key, project_key};
 use kiln_store::{Error, Query};
 
 use crate::token::{Audience, Claims};
 
 const ANONYMOUS: &str = "anonymous";
 
-/// How the caller stands in a token.
-pub(super) fn name(caller: &access::Caller) -> (Audience, String) {
-    match caller {
-        access::Caller::Anonymous => (Audience::Public, ANONYMOUS.to_owned()),
-        access::Caller::Account(account) => (Audience::Person, account.uuid.to_string()),
-        access::Caller::ProjectKey(key) => (Audience::Project, key.uuid.to_string()),
-    }
+/// How the holder of this credential stands in a token: by the key, since that is what can be revoked.
+pub(super) fn name<Q: Query + ?Sized>(
+    query: &mut Q,
+    caller: &access::Caller,
+    key_hash: Option<&str>,
+) -> Result<Option<(Audience, String)>, Error> {
+    Ok(match (caller, key_hash) {
+        (access::Caller::Anonymous, _) => Some((Audience::Public, ANONYMOUS.to_owned())),
+        (access::Caller::ProjectKey(key), _) => Some((Audience::Project, key.uuid.to_string())),
+        (access::Caller::Account(_), Some(hash)) => {
+            let key = account_key::uuid_of(query, hash)?;
+            key.map(|key| (Audience::Person, key.to_string()))
+        }
+        (access::Caller::Account(_), None) => None,
+    })
 }
 
 /// The caller behind a token; none when they may not come in any more, or it is a runner's.
@@ -28,17 +36,17 @@ pub(super) fn find<Q: Query + ?Sized>(
     match claims.aud {
         Audience::Public => Ok(Some(access::Caller::Anonymous)),
         Audience::Person => {
-            let Ok(uuid) = claims.sub.parse() else {
+            let Ok(key) = claims.sub.parse() else {
                 return Ok(None);
             };
-            let found = account::find_live(query, uuid)?;
+            let found = account::find_by_key_uuid(query, key, wall)?;
             Ok(found.map(access::Caller::Account))
         }
         Audience::Project => {
-            let Ok(uuid) = claims.sub.parse() else {
+            let Ok(key) = claims.sub.parse() else {
                 return Ok(None);
             };
-            let found = project_key::find_live(query, uuid, wall)?;
+            let found = project_key::find_live(query, key, wall)?;
             Ok(found.map(access::Caller::ProjectKey))
         }
         Audience::Runner => Ok(None),

@@ -19,8 +19,8 @@ use super::parameters::Parameters;
 use super::scope::Scope;
 use super::{access, subject};
 use crate::app::Shared;
-use crate::identity;
 use crate::token::OciScope;
+use crate::{identity, key};
 
 /// How long a token is good for. Clients fetch another when a push takes longer.
 const SECONDS: i64 = 300;
@@ -34,9 +34,7 @@ pub(super) async fn get_token(
     let parameters = Parameters::of(&uri);
     let scopes = Scope::read(parameters.all("scope"));
     let password = basic_password(&headers).map_err(|Malformed| refused(&app))?;
-    let caller = caller(&app, password.as_deref()).await?;
-    let granted = grant(&app, &caller, scopes).await?;
-    let token = sign(&app, &caller, &granted);
+    let Issued { token, .. } = issue(&app, password.as_deref(), scopes).await?;
     let issued_at = DateTime(app.wall());
     Ok(
         Json(json!({ "token": token, "expires_in": SECONDS, "issued_at": issued_at }))
@@ -66,9 +64,8 @@ pub(super) async fn post_token(
         }
         None => return Ok(oauth_error("invalid_request", "`grant_type` is missing")),
     }
-    let caller = caller(&app, parameters.get("password")).await?;
-    let granted = grant(&app, &caller, Scope::read(parameters.all("scope"))).await?;
-    let access_token = sign(&app, &caller, &granted);
+    let scopes = Scope::read(parameters.all("scope"));
+    let Issued { token, granted } = issue(&app, parameters.get("password"), scopes).await?;
     let granted: Vec<_> = granted
         .iter()
         .filter(|scope| !scope.actions.is_empty())
@@ -76,7 +73,7 @@ pub(super) async fn post_token(
         .collect();
     let issued_at = DateTime(app.wall());
     Ok(Json(json!({
-        "access_token": access_token,
+        "access_token": token,
         "expires_in": SECONDS,
         "scope": granted.join(" "),
         "issued_at": issued_at,
@@ -84,31 +81,47 @@ pub(super) async fn post_token(
     .into_response())
 }
 
+struct Issued {
+    token: String,
+    granted: Vec<Scope>,
+}
+
+/// A token for what of the scopes the caller gets. An action is refused when the caller can see the project and may not do
+/// that there. Where they see nothing the token speaks of nothing, and the registry says so, whether there is a project or not.
+///
+/// A scope that is refused stays in the token, with no actions: so the registry can tell a right that was refused from one
+/// that was never asked for.
+async fn issue(app: &Shared, password: Option<&str>, scopes: Vec<Scope>) -> OciResult<Issued> {
+    let password = password.filter(|password| !password.is_empty());
+    let caller = caller(app, password).await?;
+    let key_hash = password.map(key::hash);
+    let decide = move |query: &mut dyn Query| {
+        let granted = scopes.iter().map(|scope| granted(query, &caller, scope));
+        let granted = granted.collect::<Result<Vec<_>, Denied>>()?;
+        Ok((granted, subject::name(query, &caller, key_hash.as_deref())?))
+    };
+    let decided: Result<_, Denied> = app.store.reader.read(decide).await;
+    let (granted, subject) = decided?;
+    let (audience, subject) = subject.ok_or_else(|| refused(app))?;
+    let scopes = granted.iter().map(|scope| OciScope {
+        repository: Some(scope.repository.to_string()),
+        actions: scope.actions.clone(),
+    });
+    let (scopes, wall) = (scopes.collect(), app.wall());
+    let token = app
+        .tokens
+        .sign_all(audience, subject, scopes, wall, SECONDS);
+    Ok(Issued { token, granted })
+}
+
 /// Who asks. A wrong password is refused; none at all makes somebody nobody knows. The user's name is not looked at: a key
 /// says whose it is.
 async fn caller(app: &Shared, password: Option<&str>) -> OciResult<Caller> {
-    let Some(password) = password.filter(|password| !password.is_empty()) else {
+    let Some(password) = password else {
         return Ok(Caller::Anonymous);
     };
     let caller = identity::caller_of(app, password).await?;
     caller.ok_or_else(|| refused(app))
-}
-
-/// What of the scopes the caller gets. An action is refused when the caller can see the project and may not do that there.
-/// Where they see nothing the token speaks of nothing, and the registry says so, whether there is a project or not.
-///
-/// A scope that is refused stays in the token, with no actions: so the registry can tell a right that was refused from one
-/// that was never asked for.
-async fn grant(app: &Shared, caller: &Caller, scopes: Vec<Scope>) -> OciResult<Vec<Scope>> {
-    let caller = caller.clone();
-    let decide = move |query: &mut dyn Query| {
-        scopes
-            .iter()
-            .map(|scope| granted(query, &caller, scope))
-            .collect()
-    };
-    let granted: Result<_, Denied> = app.store.reader.read(decide).await;
-    Ok(granted?)
 }
 
 fn granted(query: &mut dyn Query, caller: &Caller, asked: &Scope) -> Result<Scope, Denied> {
@@ -125,16 +138,6 @@ fn granted(query: &mut dyn Query, caller: &Caller, asked: &Scope) -> Result<Scop
         repository: asked.repository.clone(),
         actions,
     })
-}
-
-fn sign(app: &Shared, caller: &Caller, granted: &[Scope]) -> String {
-    let (audience, subject) = subject::name(caller);
-    let scopes = granted.iter().map(|scope| OciScope {
-        repository: Some(scope.repository.to_string()),
-        actions: scope.actions.clone(),
-    });
-    app.tokens
-        .sign_all(audience, subject, scopes.collect(), app.wall(), SECONDS)
 }
 
 struct Malformed;

@@ -158,7 +158,7 @@ async fn mount(call: &Call, to: &Repository) -> OciResult<Option<Digest>> {
         return Ok(None);
     };
     let source = match from.map(str::parse::<Name>) {
-        None => Some(to.project),
+        None => access::find_holder(&call.app, &call.caller, &digest).await?,
         Some(Ok(name)) => source(call, to, &name).await?,
         Some(Err(_)) => None,
     };

@@ -1,18 +1,21 @@
 //! Objects as files: written beside, synced, renamed into place, and the directory synced.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use kiln_model::Millis;
+use tokio::task::JoinHandle;
 
 use super::block::CHECKSUM_SUFFIX;
 use super::failure::{io_error, object_error};
 use super::key::STAGING;
+use super::upload::FileUpload;
 use crate::{Error, ObjectErrorKind};
 
 #[derive(Debug)]
@@ -37,11 +40,7 @@ impl Directory {
                 .write(true)
                 .create_new(true)
                 .open(&path)?;
-            Ok(FileUpload {
-                root,
-                path,
-                file: Some(file),
-            })
+            Ok(FileUpload::new(root, path, file))
         })
         .await
     }
@@ -77,6 +76,29 @@ impl Directory {
             Ok(bytes.into())
         })
         .await
+    }
+
+    /// Reads some bytes on a thread of its own, into `memory` if that is large enough, and checks them there.
+    pub(super) fn start_read(
+        &self,
+        name: &str,
+        range: Range<u64>,
+        mut memory: BytesMut,
+        check: impl FnOnce(&[u8]) -> Result<(), Error> + Send + 'static,
+    ) -> JoinHandle<Result<Bytes, Error>> {
+        let (name, path) = (name.to_owned(), self.root.join(name));
+        tokio::task::spawn_blocking(move || {
+            let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+            if memory.len() < length {
+                memory = BytesMut::zeroed(length);
+            }
+            memory.truncate(length);
+            File::open(path)
+                .and_then(|file| file.read_exact_at(&mut memory, range.start))
+                .map_err(|error| io_error(&name, &error))?;
+            check(&memory)?;
+            Ok(memory.freeze())
+        })
     }
 
     pub(super) async fn delete(&self, name: &str) -> Result<bool, Error> {
@@ -132,69 +154,8 @@ impl Directory {
     }
 }
 
-/// A file under construction; dropped before it is published, it is removed.
-#[derive(Debug)]
-pub(super) struct FileUpload {
-    root: Arc<Path>,
-    path: PathBuf,
-    /// None while a write is under way, and after one failed.
-    file: Option<File>,
-}
-
-impl FileUpload {
-    pub(super) async fn write(&mut self, bytes: Bytes) -> Result<(), Error> {
-        let mut file = self.take()?;
-        let file = blocking(self.name(), move || {
-            file.write_all(&bytes)?;
-            Ok(file)
-        });
-        self.file = Some(file.await?);
-        Ok(())
-    }
-
-    /// Makes the file durable, and visible under `name`.
-    pub(super) async fn publish(mut self, name: &str) -> Result<(), Error> {
-        let file = self.take()?;
-        let (from, to) = (self.path.clone(), self.root.join(name));
-        let published = blocking(name.to_owned(), move || {
-            file.sync_all()?;
-            let parent = to.parent().unwrap_or(&to);
-            make_directories(parent)?;
-            fs::rename(&from, &to)?;
-            File::open(parent)?.sync_all()
-        });
-        published.await?;
-        self.path = PathBuf::new();
-        Ok(())
-    }
-
-    fn take(&mut self) -> Result<File, Error> {
-        let file = self.file.take();
-        file.ok_or_else(|| {
-            object_error(ObjectErrorKind::Io, &self.name(), "an earlier write failed")
-        })
-    }
-
-    fn name(&self) -> String {
-        self.path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
-    }
-}
-
-impl Drop for FileUpload {
-    fn drop(&mut self) {
-        // What cannot be removed now is swept later.
-        if !self.path.as_os_str().is_empty() {
-            drop(fs::remove_file(&self.path));
-        }
-    }
-}
-
 /// Makes a directory and those above it, durably: a file in a directory that is gone after a crash is gone too.
-fn make_directories(path: &Path) -> io::Result<()> {
+pub(super) fn make_directories(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
@@ -270,7 +231,7 @@ fn segments(name: &str) -> impl Iterator<Item = &str> {
     name.split('/')
 }
 
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     name: String,
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, Error> {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use kiln_model::{Digest, Millis};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -154,6 +155,42 @@ async fn a_range_is_read_whatever_blocks_it_touches() {
         }
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_reader_that_nobody_waited_for_goes_on_where_it_was() {
+    const PATIENCE: usize = 10_000_000;
+    on_each(async |objects| {
+        let bytes = pattern(9 * MEBIBYTE + 100);
+        let stored = put(objects, &bytes).await;
+        let mut reader = objects.read_blob(&stored.digest).await.unwrap();
+        let mut read = Vec::new();
+        for _ in 0..PATIENCE {
+            // Whatever is not there yet is given up, and asked for again.
+            match reader.next().now_or_never() {
+                Some(Ok(Some(piece))) => read.extend_from_slice(&piece),
+                Some(Ok(None)) => break,
+                Some(Err(error)) => panic!("{error}"),
+                None => tokio::task::yield_now().await,
+            }
+        }
+        assert!(read == bytes, "{} of {} bytes", read.len(), bytes.len());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_piece_that_is_kept_is_not_written_over() {
+    let directory = TempDir::new().unwrap();
+    let objects = open(directory.path().to_str().unwrap());
+    let bytes = pattern(7 * MEBIBYTE);
+    let stored = put(&objects, &bytes).await;
+    let mut reader = objects.read_blob(&stored.digest).await.unwrap();
+    let mut kept = Vec::new();
+    while let Some(piece) = reader.next().await.unwrap() {
+        kept.push(piece);
+    }
+    assert!(kept.concat() == bytes);
 }
 
 #[tokio::test]

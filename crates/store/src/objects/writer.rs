@@ -4,11 +4,12 @@ use bytes::{Bytes, BytesMut};
 use kiln_model::{Algorithm, Digest};
 use sha2::Sha256;
 
-use super::block::{BLOCK, BlockHasher, WholeHasher, checksum_name};
-use super::directory::FileUpload;
+use super::block::{BLOCK, WholeHasher, checksum_name};
 use super::failure::object_error;
-use super::key::ObjectKey;
+use super::hashing::Hashing;
+use super::key::{self, ObjectKey};
 use super::remote::PartUpload;
+use super::upload::FileUpload;
 use super::{Backend, Objects};
 use crate::{Error, ObjectErrorKind};
 
@@ -31,7 +32,8 @@ pub struct ObjectWriter {
     key: Option<ObjectKey>,
     expected: Option<Digest>,
     whole: WholeHasher,
-    blocks: BlockHasher,
+    /// Behind by what is in `buffer`.
+    blocks: Hashing,
     size: u64,
     buffer: BytesMut,
     upload: Option<Upload>,
@@ -54,7 +56,7 @@ impl ObjectWriter {
             key: key.or_else(|| expected.as_ref().map(ObjectKey::blob)),
             expected,
             whole: WholeHasher::new(algorithm),
-            blocks: BlockHasher::default(),
+            blocks: Hashing::new(),
             size: 0,
             buffer: BytesMut::new(),
             upload: None,
@@ -76,7 +78,6 @@ impl ObjectWriter {
 
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.whole.update(bytes);
-        self.blocks.update(bytes);
         self.size += bytes.len() as u64;
         let part = self.part_size();
         let mut rest = bytes;
@@ -118,7 +119,10 @@ impl ObjectWriter {
         let key = key.unwrap_or_else(|| ObjectKey::blob(&digest));
         if size > BLOCK as u64 {
             // First the checksums: an object that is visible can be checked.
-            let checksums = Bytes::from(blocks.finish().encode());
+            let blocks = blocks.finish(&last).await;
+            let blocks = blocks
+                .map_err(|error| object_error(ObjectErrorKind::Other, key.as_str(), error))?;
+            let checksums = Bytes::from(blocks.encode());
             put(&objects, None, checksums, &checksum_name(&key, &digest), 0).await?;
         }
         put(&objects, upload, last, key.as_str(), size).await?;
@@ -145,6 +149,8 @@ impl ObjectWriter {
                 }
             });
         }
+        let hashing = self.blocks.update(part.clone()).await;
+        hashing.map_err(|error| object_error(ObjectErrorKind::Other, key::STAGING, error))?;
         match self.upload.as_mut() {
             Some(Upload::File(file)) => file.write(part).await,
             Some(Upload::Parts(parts)) => parts.write(part).await,

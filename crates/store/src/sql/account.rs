@@ -1,6 +1,6 @@
 //! People.
 
-use kiln_model::{Email, Millis, ResourceName, Slug, UserUuid};
+use kiln_model::{Email, KeyUuid, Millis, ResourceName, Slug, UserUuid};
 
 use super::listing::{self, Listing, Page, Source};
 use crate::{Error, Query, Row, Tx, params};
@@ -105,23 +105,6 @@ pub fn find<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Account>
         .transpose()
 }
 
-/// By UUID, if they are not locked.
-pub fn find_live<Q: Query + ?Sized>(
-    query: &mut Q,
-    uuid: UserUuid,
-) -> Result<Option<Account>, Error> {
-    let sql = concat!(
-        "SELECT ",
-        columns!(),
-        " FROM account WHERE uuid = ?1 AND locked = 0"
-    );
-    query
-        .query_one(sql, params![uuid.to_string()])?
-        .as_ref()
-        .map(read)
-        .transpose()
-}
-
 /// By UUID or slug.
 pub fn find_by_ref<Q: Query + ?Sized>(
     query: &mut Q,
@@ -139,21 +122,40 @@ pub fn find_by_ref<Q: Query + ?Sized>(
         .transpose()
 }
 
+macro_rules! select_by_live_key {
+    ($column:literal) => {
+        concat!(
+            "SELECT ",
+            columns!(),
+            " FROM account_key JOIN account ON account.id = account_key.account_id WHERE account_key.",
+            $column,
+            " = ?1 AND account_key.revoked IS NULL AND account.locked = 0 \
+             AND (account_key.expires IS NULL OR account_key.expires > ?2)"
+        )
+    };
+}
+
 /// Whose live key has this hash.
 pub fn find_by_key<Q: Query + ?Sized>(
     query: &mut Q,
     hash: &str,
     wall: Millis,
 ) -> Result<Option<Account>, Error> {
-    let sql = concat!(
-        "SELECT ",
-        columns!(),
-        " FROM account_key JOIN account ON account.id = account_key.account_id \
-         WHERE account_key.hash = ?1 AND account_key.revoked IS NULL AND account.locked = 0 \
-         AND (account_key.expires IS NULL OR account_key.expires > ?2)"
-    );
     query
-        .query_one(sql, params![hash, wall])?
+        .query_one(select_by_live_key!("hash"), params![hash, wall])?
+        .as_ref()
+        .map(read)
+        .transpose()
+}
+
+/// Whose live key has this UUID.
+pub fn find_by_key_uuid<Q: Query + ?Sized>(
+    query: &mut Q,
+    uuid: KeyUuid,
+    wall: Millis,
+) -> Result<Option<Account>, Error> {
+    query
+        .query_one(select_by_live_key!("uuid"), params![uuid.to_string(), wall])?
         .as_ref()
         .map(read)
         .transpose()

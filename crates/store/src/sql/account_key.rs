@@ -90,6 +90,18 @@ pub fn find<Q: Query + ?Sized>(
         .transpose()
 }
 
+/// What the key with this hash is called, dead or alive.
+pub fn uuid_of<Q: Query + ?Sized>(query: &mut Q, hash: &str) -> Result<Option<KeyUuid>, Error> {
+    query
+        .query_one(
+            "SELECT uuid FROM account_key WHERE hash = ?1",
+            params![hash],
+        )?
+        .as_ref()
+        .map(|row| super::parse(row, 0))
+        .transpose()
+}
+
 pub fn rename(tx: &mut dyn Tx, id: i64, name: &ResourceName) -> Result<(), Error> {
     tx.execute(
         "UPDATE account_key SET name = ?2 WHERE id = ?1",

@@ -46,15 +46,16 @@ pub(in crate::commands) fn run(context: &Context<'_>, wanted: &RunnerRun) -> Res
 
 fn job(wanted: &RunnerRun) -> Result<LocalJob, Failure> {
     const MIB: u64 = 1 << 20;
-    let path = Path::new(&wanted.image);
+    let path = Path::new(&wanted.from.image);
     let image = if path.join("oci-layout").exists() {
         LocalImage::Layout(path.to_owned())
     } else {
         LocalImage::Registry {
-            reference: wanted.image.parse().map_err(|error| {
+            reference: wanted.from.image.parse().map_err(|error| {
                 Failure::usage("--image is neither an OCI layout nor a reference").because(&error)
             })?,
-            token: wanted.token.clone(),
+            token: wanted.from.token.clone(),
+            plain_http: wanted.from.plain_http,
         }
     };
     let given = |words: &[String]| (!words.is_empty()).then(|| words.to_vec());

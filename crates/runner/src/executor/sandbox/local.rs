@@ -42,6 +42,8 @@ pub enum LocalImage {
     Registry {
         reference: Reference,
         token: Option<String>,
+        /// Over `http`, though the registry is another host's.
+        plain_http: bool,
     },
 }
 
@@ -89,8 +91,17 @@ async fn set_up(
     let started = shared.clock.monotonic();
     let image = match job.image {
         LocalImage::Layout(directory) => from_layout(shared, directory).await?,
-        LocalImage::Registry { reference, token } => {
-            from_registry(shared, &reference, token).await?
+        LocalImage::Registry {
+            reference,
+            token,
+            plain_http,
+        } => {
+            let registry = if plain_http {
+                RegistryUrl::plain(&reference)
+            } else {
+                RegistryUrl::of(&reference)
+            };
+            from_registry(shared, registry, &reference, token).await?
         }
     };
     conditions.stages.pull_ms = shared.since(started);
@@ -127,10 +138,11 @@ async fn from_layout(shared: &Arc<Shared>, directory: PathBuf) -> Result<Guard, 
 
 async fn from_registry(
     shared: &Arc<Shared>,
+    registry: Option<RegistryUrl>,
     reference: &Reference,
     token: Option<String>,
 ) -> Result<Guard, StageError> {
-    let registry = RegistryUrl::of(reference).ok_or_else(|| {
+    let registry = registry.ok_or_else(|| {
         StageError::refused(format!(
             "{reference} names no registry; write it as registry.example.com/{reference}"
         ))

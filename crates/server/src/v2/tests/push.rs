@@ -191,6 +191,26 @@ async fn a_mount_from_another_project_needs_a_token_for_both() {
 }
 
 #[tokio::test]
+async fn a_blob_is_found_wherever_its_pusher_may_read_it() {
+    let door = Door::open().await;
+    let digest = door.push_blob("theirs/deep", b"shared").await;
+    let path = |to: &str| format!("/v2/{to}/blobs/uploads/?mount={digest}");
+    let narrow = door.token("repository:first:pull,push").await;
+    let refused = door
+        .call_as(&narrow, "POST", &path("first"), &[], b"")
+        .await;
+    assert_eq!(refused.status, 202, "this token speaks of no other project");
+    let scopes = "repository:first:pull,push&scope=repository:theirs:pull";
+    let wide = door.token(scopes).await;
+    let mounted = door.call_as(&wide, "POST", &path("first"), &[], b"").await;
+    assert_eq!(mounted.status, 201, "{mounted:?}");
+    let mounted = door.call("POST", &path("second"), &[], b"").await;
+    assert_eq!(mounted.status, 201, "a key is not bound to one project");
+    let found = door.get(&format!("/v2/second/blobs/{digest}")).await;
+    assert_eq!(found.body, b"shared");
+}
+
+#[tokio::test]
 async fn a_manifest_is_pushed_by_tag_and_by_digest() {
     let door = Door::open().await;
     let body = door.image("p", "layer").await.to_string();

@@ -211,6 +211,31 @@ on_both_engines! {
         }
     }
 
+    async fn what_a_persons_key_was_exchanged_for_dies_with_the_key(village: &Village) {
+        let (door, scope) = (&village.door, "repository:closed:pull,push");
+        let path = "/v0/users/leader/keys";
+        let made = village.ask(&village.leader, "POST", path, &json!({"name": "laptop"}), 201).await;
+        let key = made["key"].as_str().unwrap();
+        let token = door.token_of(Some(key), scope).await;
+        assert_eq!(village.push_with(&token, "closed").await.status, 201);
+        let path = format!("{path}/{}", made["uuid"].as_str().unwrap());
+        village.ask(&village.leader, "DELETE", &path, &Value::Null, 204).await;
+        village.push_with(&token, "closed").await.expect(401, "UNAUTHORIZED");
+        let other = door.token_of(Some(&village.leader), scope).await;
+        assert_eq!(village.push_with(&other, "closed").await.status, 201, "a key of its own");
+    }
+
+    async fn a_blob_of_a_hidden_project_is_not_found_for_a_stranger(village: &Village) {
+        let path = format!("/v2/begun/blobs/uploads/?mount={}", sha256(b"v1"));
+        village.ask(&village.leader, "DELETE", "/v0/projects/open", &Value::Null, 204).await;
+        for (key, status) in [(&village.stranger, 202), (&village.member, 201)] {
+            let answer = village.door.call_as(key, "POST", &path, &[], b"").await;
+            assert_eq!(answer.status, status, "{answer:?}");
+            let begun = "/v0/projects/begun";
+            village.ask(key, "DELETE", begun, &Value::Null, 204).await;
+        }
+    }
+
     async fn a_deleted_project_is_gone_and_so_is_what_its_key_opens(village: &Village) {
         let path = "/v0/projects/closed";
         village.ask(&village.leader, "DELETE", path, &Value::Null, 204).await;

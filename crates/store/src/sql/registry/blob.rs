@@ -44,6 +44,25 @@ pub fn find_held<Q: Query + ?Sized>(
         .transpose()
 }
 
+/// Projects that are there and hold the blob, those first that have held it longest.
+pub fn holders<Q: Query + ?Sized>(
+    query: &mut Q,
+    digest: &Digest,
+    limit: u32,
+) -> Result<Vec<i64>, Error> {
+    query
+        .query(
+            "SELECT holding.project_id FROM registry_blob blob \
+             JOIN registry_holding holding ON holding.blob_id = blob.id \
+             JOIN project ON project.id = holding.project_id \
+             WHERE blob.digest = ?1 AND project.deleted IS NULL ORDER BY holding.created, holding.project_id LIMIT ?2",
+            params![digest.as_str(), limit],
+        )?
+        .iter()
+        .map(|row| row.get(0))
+        .collect()
+}
+
 /// When the project's holding was last counted on.
 pub fn touched<Q: Query + ?Sized>(
     query: &mut Q,
