@@ -46,4 +46,12 @@ impl Objects for SimObjects {
         state.bodies.insert(key.to_string(), body.to_vec());
         Ok(())
     }
+
+    fn get(&self, key: &ObjectKey, _: &Digest) -> Result<Vec<u8>, Error> {
+        let body = self.lock().bodies.get(key.as_str()).cloned();
+        body.ok_or_else(|| Error::Object {
+            kind: ObjectErrorKind::NotFound,
+            message: format!("there is no {key}"),
+        })
+    }
 }

@@ -10,6 +10,7 @@ mod heartbeats;
 pub mod housekeeping;
 pub mod jobs;
 pub mod limits;
+pub mod outputs;
 pub mod people;
 pub mod projects;
 pub mod queues;

@@ -160,6 +160,9 @@ pub(crate) struct Server {
     /// Let the plans of organizations decide about priorities, limits and timeouts: on or off [env: KILN_PLANS] [default: off]
     #[arg(long, value_name = "ON|OFF")]
     pub(crate) plans: Option<String>,
+    /// MiB of output that a job may have beside its message, which holds 4; 0 takes none [env: KILN_MAX_OUTPUT] [default: 64]
+    #[arg(long, value_name = "MIB")]
+    pub(crate) max_output: Option<String>,
     /// Directory or URL of newer programs that runners are offered: v1.2.3/runner-v1.2.3-linux-x86-64 and the same with
     /// .sha256 [env: KILN_RELEASES]
     #[arg(long, value_name = "PLACE")]

@@ -97,6 +97,7 @@ fn given(command: &Command) -> Flags {
             ("job-grace", server.job_grace.clone()),
             ("pending-expiry", server.pending_expiry.clone()),
             ("plans", server.plans.clone()),
+            ("max-output", server.max_output.clone()),
             ("releases", server.releases.clone()),
             ("rate-limits", server.rate_limits.clone()),
             ("record", server.record.clone()),

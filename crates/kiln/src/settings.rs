@@ -101,6 +101,12 @@ pub(crate) const KNOWN: &[Known] = &[
         "whether the plans of organizations decide about priorities, limits and timeouts: on or off",
     ),
     known(
+        "max-output",
+        "KILN_MAX_OUTPUT",
+        Some("64"),
+        "MiB of output that a job may have beside its message; 0 takes none",
+    ),
+    known(
         "releases",
         "KILN_RELEASES",
         None,

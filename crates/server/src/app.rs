@@ -31,6 +31,8 @@ pub(crate) struct App {
     /// What clients are told to call the server.
     pub(crate) public_url: String,
     pub(crate) trusted_proxies: Vec<IpAddr>,
+    /// How many bytes of output a job may have beside its message.
+    pub(crate) output_limit: u64,
     /// Newer programs for runners, if there are any.
     pub(crate) offers: Option<Offers>,
 }
@@ -53,6 +55,7 @@ impl App {
         let public_url = format!("http://{address}");
         Self {
             trusted_proxies: Vec::new(),
+            output_limit: 64 << 20,
             offers: None,
             registry: Registry::new(store.clone()),
             tokens: Tokens::new(b"secret".to_vec()),

@@ -29,6 +29,9 @@ use crate::token::Tokens;
 use crate::worker::{self, KernelWorker};
 use crate::{first_start, v0, v2};
 
+/// Twice what a runner keeps of one stream. All of it is in memory while it is read.
+const DEFAULT_OUTPUT_LIMIT: u64 = 64 << 20;
+
 /// What a server needs to be told.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
@@ -44,6 +47,8 @@ pub struct ServerConfig {
     pub record: Option<PathBuf>,
     /// Whether plans decide about priorities, limits and timeouts.
     pub plans: bool,
+    /// How many bytes of output a job may have beside its message.
+    pub output_limit: u64,
     /// Where newer programs for runners are.
     pub releases: Option<Releases>,
     pub store: StoreConfig,
@@ -60,6 +65,7 @@ impl ServerConfig {
             limits: RateLimits::default(),
             record: None,
             plans: false,
+            output_limit: DEFAULT_OUTPUT_LIMIT,
             releases: None,
             store,
         }
@@ -182,6 +188,7 @@ impl Server {
             entropy,
             public_url,
             trusted_proxies: config.trusted_proxies,
+            output_limit: config.output_limit,
             store,
         });
         let opened = app.store.clone();

@@ -52,6 +52,10 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "0007_fleet",
         script: Script::Portable(include_str!("../migrations/0007_fleet.sql")),
     },
+    Migration {
+        name: "0009_outputs",
+        script: Script::Portable(include_str!("../migrations/0009_outputs.sql")),
+    },
 ];
 
 impl Script {

@@ -13,6 +13,7 @@ pub mod heartbeat;
 pub mod job;
 pub mod job_event;
 pub mod job_output;
+pub mod job_upload;
 pub mod lane;
 pub mod listing;
 pub mod measure;

@@ -15,6 +15,8 @@ mod killed;
 #[cfg(test)]
 mod leftovers;
 #[cfg(test)]
+mod outputs;
+#[cfg(test)]
 mod paired;
 #[cfg(test)]
 mod registry;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ClaimedJob, Conditions, IterationOutput};
+use super::{ClaimedJob, Conditions, IterationOutput, LargeOutput};
 use crate::JobUuid;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub enum RunnerMessage {
         /// Ours: under which conditions it ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conditions: Option<Box<Conditions>>,
+        /// Ours: what was uploaded because it does not fit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        large: Option<Box<LargeOutput>>,
     },
     Failed {
         job: JobUuid,
@@ -34,6 +37,9 @@ pub enum RunnerMessage {
         /// Ours: under which conditions it ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conditions: Option<Box<Conditions>>,
+        /// Ours: what was uploaded because it does not fit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        large: Option<Box<LargeOutput>>,
     },
     Canceled {
         job: JobUuid,

@@ -4,10 +4,10 @@ use std::error::Error as _;
 use std::fmt::Write as _;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use kiln_model::v0::ServerMessage;
+use kiln_model::v0::{OUTPUT_LIMIT_HEADER, ServerMessage};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use tokio_tungstenite::tungstenite::http::StatusCode;
+use tokio_tungstenite::tungstenite::http::{HeaderMap, StatusCode};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
@@ -35,10 +35,17 @@ pub(crate) struct Connection {
     _task: AbortOnDropHandle<()>,
 }
 
+/// What a server says about itself when a channel opens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Greeting {
+    /// How many bytes of output it takes beside a message; none if it does not know of such a thing.
+    pub(crate) output_limit: Option<u64>,
+}
+
 /// What a connection tells. `Refused` and `Lost` come last.
 #[derive(Debug)]
 pub(crate) enum Heard {
-    Connected,
+    Connected(Greeting),
     Message(ServerMessage),
     Refused,
     /// With the reason, for people.
@@ -96,8 +103,9 @@ async fn converse(
         .max_message_size(Some(MAX_MESSAGE_BYTES))
         .max_frame_size(Some(MAX_MESSAGE_BYTES));
     match connect_async_with_config(request, Some(config), true).await {
-        Ok((socket, _)) => {
-            if tell.send(Heard::Connected).await.is_err() {
+        Ok((socket, answer)) => {
+            let greeting = Greeting::read(answer.headers());
+            if tell.send(Heard::Connected(greeting)).await.is_err() {
                 return Heard::Lost(String::new());
             }
             Heard::Lost(pump(socket, to_send, tell).await)
@@ -107,6 +115,16 @@ async fn converse(
             status => Heard::Lost(format!("the server answered {status}")),
         },
         Err(error) => Heard::Lost(describe(&error)),
+    }
+}
+
+impl Greeting {
+    fn read(headers: &HeaderMap) -> Self {
+        let limit = headers.get(OUTPUT_LIMIT_HEADER);
+        let limit = limit.and_then(|limit| limit.to_str().ok()?.parse().ok());
+        Self {
+            output_limit: limit,
+        }
     }
 }
 

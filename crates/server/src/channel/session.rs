@@ -167,6 +167,7 @@ impl Session<'_> {
                 job,
                 results,
                 conditions,
+                large,
             } => {
                 self.deliver(
                     job,
@@ -174,6 +175,7 @@ impl Session<'_> {
                         results,
                         error: None,
                         conditions,
+                        large,
                     },
                 )
                 .await
@@ -183,6 +185,7 @@ impl Session<'_> {
                 results,
                 error,
                 conditions,
+                large,
             } => {
                 self.deliver(
                     job,
@@ -190,6 +193,7 @@ impl Session<'_> {
                         results,
                         error: Some(error),
                         conditions,
+                        large,
                     },
                 )
                 .await
@@ -202,8 +206,8 @@ impl Session<'_> {
                 let wrote = !results.is_empty() || conditions.is_some();
                 let output = wrote.then_some(JobOutput {
                     results,
-                    error: None,
                     conditions,
+                    ..JobOutput::default()
                 });
                 words::canceled(self.app, &self.runner, job, output)
                     .await
@@ -421,6 +425,12 @@ pub(super) fn own_trouble(denied: Denied) -> End {
         return End::Close {
             code: 1008,
             reason: "the key of this runner is not valid any more",
+        };
+    }
+    if matches!(denied, Denied::NotUploaded) {
+        return End::Close {
+            code: 1008,
+            reason: "the output that this result names is not here: upload it first",
         };
     }
     tracing::error!(error = %denied, "a runner's word could not be carried out");

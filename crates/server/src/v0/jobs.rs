@@ -212,7 +212,7 @@ pub(super) fn unreadable<Q: Query + ?Sized>(
         .map(|report| report.error.unwrap_or_default()))
 }
 
-async fn load(app: &App, output: job_output::JobOutput) -> ApiResult<JobOutput> {
+pub(super) async fn load(app: &App, output: job_output::JobOutput) -> ApiResult<JobOutput> {
     let bytes = match (output.body, output.object_key) {
         (Some(body), _) => body,
         (None, Some(key)) => {
@@ -225,7 +225,7 @@ async fn load(app: &App, output: job_output::JobOutput) -> ApiResult<JobOutput> 
     serde_json::from_slice(&bytes).map_err(|error| corrupt(&error))
 }
 
-fn corrupt(error: &dyn std::error::Error) -> ApiError {
+pub(super) fn corrupt(error: &dyn std::error::Error) -> ApiError {
     ApiError::from(kiln_store::Error::Corrupt {
         what: format!("a job's output: {error}"),
     })

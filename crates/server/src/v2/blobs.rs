@@ -10,7 +10,7 @@ use kiln_registry::{Code, Refusal};
 use super::CONTENT_DIGEST;
 use super::dispatch::Call;
 use super::error::{OciError, OciResult};
-use super::range::Wanted;
+use crate::range::Wanted;
 
 pub(super) async fn get_blob(call: &Call, digest: &Digest) -> OciResult<Response> {
     let repository = call.repository()?;

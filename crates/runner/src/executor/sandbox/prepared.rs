@@ -8,7 +8,6 @@ use futures_util::future::BoxFuture;
 use kiln_insight::Side;
 use kiln_model::v0::Conditions;
 use kiln_sandbox::{CancelToken, CollectedFile, Exit, FileLimit, FileOutcome, Limits, Outcome};
-use tokio_util::sync::CancellationToken;
 
 use super::measured;
 use super::sink::Sink;
@@ -16,8 +15,8 @@ use super::stage::{Stage, StageError};
 use super::task::Task;
 use super::turns::Schedule;
 use super::{Parts, blocking};
-use crate::executor::{Execution, Prepared, Verdict, conditions as told};
-use crate::{Captured, Iteration, MAX_MESSAGE_BYTES, Output};
+use crate::executor::{Execution, Prepared, Terms, Verdict, conditions as told};
+use crate::{Captured, Iteration, Output};
 
 /// As many as a job may ask for.
 const MAX_FILES: usize = 255;
@@ -68,7 +67,7 @@ impl PreparedJob {
 }
 
 impl Prepared for PreparedJob {
-    fn execute(self: Box<Self>, cancel: CancellationToken) -> BoxFuture<'static, Execution> {
+    fn execute(self: Box<Self>, terms: Terms) -> BoxFuture<'static, Execution> {
         Box::pin(async move {
             let conditions = self.conditions.clone();
             let canceler = match CancelToken::new() {
@@ -76,11 +75,13 @@ impl Prepared for PreparedJob {
                 Err(error) => return failed(&StageError::new(Stage::Run, &error), conditions),
             };
             let stop = canceler.clone();
-            let run = blocking(Stage::Run, move || Ok(self.run(&canceler)));
+            let run = blocking(Stage::Run, move || {
+                Ok(self.run(&canceler, terms.output_bytes))
+            });
             tokio::pin!(run);
             let result = tokio::select! {
                 result = &mut run => result,
-                () = cancel.cancelled() => {
+                () = terms.cancel.cancelled() => {
                     stop.cancel();
                     run.await
                 }
@@ -92,7 +93,7 @@ impl Prepared for PreparedJob {
 
 impl PreparedJob {
     /// Runs on a thread of its own, which is the chamber's parent.
-    fn run(self, cancel: &CancelToken) -> Execution {
+    fn run(self, cancel: &CancelToken, output_bytes: usize) -> Execution {
         let Self {
             mut sides,
             mut schedule,
@@ -101,7 +102,7 @@ impl PreparedJob {
         } = self;
         let shared = Arc::clone(&sides.base.shared);
         let started = shared.clock.monotonic();
-        let mut output = Output::default();
+        let mut output = Output::new(output_bytes);
         let mut verdict = Verdict::Completed;
         let mut number = 0;
         while let Some(side) = schedule.side(number) {
@@ -109,7 +110,11 @@ impl PreparedJob {
             let left = task
                 .timeout
                 .saturating_sub(shared.clock.monotonic().since(started));
-            match run_once(sides.of(side), &task, left, cancel) {
+            let bounds = Bounds {
+                timeout: left,
+                output_bytes,
+            };
+            match run_once(sides.of(side), &task, bounds, cancel) {
                 Ok((exit, iteration)) => {
                     conditions.iterations.push(told::usage(&exit));
                     conditions.layers = told::layers(&exit);
@@ -157,14 +162,22 @@ fn take_down(parts: Parts) {
     drop(parts.image);
 }
 
+/// What one iteration may take.
+#[derive(Clone, Copy)]
+struct Bounds {
+    timeout: Duration,
+    /// Of each text.
+    output_bytes: usize,
+}
+
 fn run_once(
     parts: &mut Parts,
     task: &Task,
-    timeout: Duration,
+    bounds: Bounds,
     cancel: &CancelToken,
 ) -> Result<(Exit, Iteration), kiln_sandbox::Error> {
     let limits = Limits {
-        timeout: Some(timeout),
+        timeout: Some(bounds.timeout),
         grace: GRACE,
         stdout_bytes: parts.shared.config.stream_bytes,
         stderr_bytes: parts.shared.config.stream_bytes,
@@ -172,13 +185,13 @@ fn run_once(
             bytes: if task.file_size {
                 0
             } else {
-                MAX_MESSAGE_BYTES as u64
+                bounds.output_bytes as u64
             },
             count: MAX_FILES,
         },
         resources: Vec::new(),
     };
-    let mut sink = Sink::default();
+    let mut sink = Sink::new(bounds.output_bytes);
     let mut exit = parts
         .chamber
         .run(&parts.command, &limits, &mut sink, cancel)?;
