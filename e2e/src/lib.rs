@@ -1,9 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+mod fleet;
 mod image;
 mod process;
+mod servers;
 mod town;
 
+pub use fleet::{FleetRunner, Servers, result_of, submit};
 pub use image::{shell_image, shell_layout};
 pub use process::{Exited, Process, kiln, program};
+pub use servers::{Outcome, Several, kill_servers, problems};
 pub use town::{RunnerProcess, ServerProcess, Town};

@@ -28,3 +28,5 @@ mod run;
 mod runner;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod several_servers;
