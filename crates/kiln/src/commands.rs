@@ -15,6 +15,7 @@ mod image;
 mod job;
 mod kernel;
 mod key;
+mod logs;
 mod noise;
 mod org;
 mod perf;

@@ -9,6 +9,7 @@ mod job;
 mod job_channel;
 mod key;
 mod large;
+mod live;
 mod noise;
 mod paired;
 mod patched;
@@ -34,6 +35,7 @@ pub use job::{Blocker, ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, Jo
 pub use job_channel::{ClaimRequest, JobMessage, PullToken};
 pub use key::{CreatedProjectKey, CreatedUserKey, NewKey, ProjectKey, UpdateKey, UserKey};
 pub use large::{LargeOutput, LargeText, OUTPUT_LIMIT_HEADER, TextKind, UploadProgress};
+pub use live::{LIVE_OUTPUT_HEADER, LiveText};
 pub use noise::{CoreSplit, Knob, KnobState, NoiseProbe, NoiseReceipt};
 pub use paired::{NewPaired, PairedConfig, PairedLine, PairedOutcome, PairedTurns};
 pub use patched::Patched;

@@ -174,7 +174,10 @@ impl Delivery {
                 conditions,
                 ..
             } => Some((results, conditions)),
-            RunnerMessage::Ready { .. } | RunnerMessage::Running | RunnerMessage::Heartbeat => None,
+            RunnerMessage::Ready { .. }
+            | RunnerMessage::Running
+            | RunnerMessage::Heartbeat
+            | RunnerMessage::Output(_) => None,
         }
     }
 
@@ -185,7 +188,10 @@ impl Delivery {
             RunnerMessage::Completed { job, .. }
             | RunnerMessage::Failed { job, .. }
             | RunnerMessage::Canceled { job, .. } => *job,
-            RunnerMessage::Ready { .. } | RunnerMessage::Running | RunnerMessage::Heartbeat => {
+            RunnerMessage::Ready { .. }
+            | RunnerMessage::Running
+            | RunnerMessage::Heartbeat
+            | RunnerMessage::Output(_) => {
                 return Err(NotADelivery::NotTerminal);
             }
         };

@@ -1,6 +1,7 @@
 //! What carries out a job, and what it tells about it.
 
 mod conditions;
+mod live;
 mod quiet;
 mod sandbox;
 
@@ -12,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{MAX_MESSAGE_BYTES, Output};
 
+pub use live::LiveOutput;
 pub use quiet::QuietHost;
 pub use sandbox::{LocalImage, LocalJob, SandboxExecutor, SandboxExecutorConfig};
 
@@ -37,6 +39,8 @@ pub struct Terms {
     pub cancel: CancellationToken,
     /// How many bytes of output can be delivered, about.
     pub output_bytes: usize,
+    /// For what the command writes while it runs.
+    pub live: LiveOutput,
 }
 
 impl Terms {
@@ -45,6 +49,7 @@ impl Terms {
         Self {
             cancel,
             output_bytes: MAX_MESSAGE_BYTES,
+            live: LiveOutput::default(),
         }
     }
 }

@@ -17,7 +17,7 @@ pub use agent::{
 };
 pub use delivery::{Attachment, Delivery, MAX_MESSAGE_BYTES, NotADelivery};
 pub use executor::{
-    Execution, Executor, LocalImage, LocalJob, Prepared, QuietHost, SandboxExecutor,
+    Execution, Executor, LiveOutput, LocalImage, LocalJob, Prepared, QuietHost, SandboxExecutor,
     SandboxExecutorConfig, SetUpError, Terms, Verdict,
 };
 pub use host::host_facts;

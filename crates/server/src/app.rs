@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use kiln_control::Heartbeats;
 use kiln_control::bench::BenchSettings;
 use kiln_control::limits::Limits;
+use kiln_control::{Heartbeats, LiveOutput};
 use kiln_model::{Clock, Entropy, Millis};
 use kiln_registry::Registry;
 use kiln_store::Store;
@@ -23,6 +23,7 @@ pub(crate) struct App {
     pub(crate) tokens: Tokens,
     pub(crate) bench: BenchSettings,
     pub(crate) heartbeats: Heartbeats,
+    pub(crate) live: LiveOutput,
     pub(crate) channels: Channels,
     pub(crate) metrics: Metrics,
     pub(crate) limits: Limits,
@@ -61,6 +62,7 @@ impl App {
             tokens: Tokens::new(b"secret".to_vec()),
             bench: BenchSettings::new(public_url.clone()),
             heartbeats: Heartbeats::default(),
+            live: LiveOutput::default(),
             channels: Channels::default(),
             metrics: Metrics::default(),
             limits: Limits::default(),

@@ -33,7 +33,8 @@ use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use kiln_control::limits::{Limited, Who};
-use kiln_model::v0::OUTPUT_LIMIT_HEADER;
+use kiln_control::live::MAX_PIECE_BYTES;
+use kiln_model::v0::{LIVE_OUTPUT_HEADER, OUTPUT_LIMIT_HEADER};
 use kiln_store::sql::runner::{self, Runner};
 
 use crate::app::{App, Shared};
@@ -46,6 +47,8 @@ use crate::key::{self, KeyKind};
 pub(crate) const MAX_MESSAGE: usize = 4 * 1024 * 1024;
 /// What a runner may upload beside its messages; stock runners overlook it.
 const OUTPUT_LIMIT: HeaderName = HeaderName::from_static(OUTPUT_LIMIT_HEADER);
+/// What a runner may tell while a job runs, in one message; stock runners overlook it.
+const LIVE_OUTPUT: HeaderName = HeaderName::from_static(LIVE_OUTPUT_HEADER);
 /// Small, because there may be ten thousand idle channels.
 const BUFFER: usize = 4 * 1024;
 
@@ -60,8 +63,10 @@ pub(crate) async fn open_channel(
     let (who, wall) = (Who::Row(runner.id), app.wall());
     app.limits.take(Limited::RunnerConnects, who, wall)?;
     let output_limit = HeaderValue::from(app.output_limit);
+    let live_output = HeaderValue::from(MAX_PIECE_BYTES);
     let mut answer = limited(upgrade).on_upgrade(move |socket| session::run(app, runner, socket));
     answer.headers_mut().insert(OUTPUT_LIMIT, output_limit);
+    answer.headers_mut().insert(LIVE_OUTPUT, live_output);
     Ok(answer)
 }
 

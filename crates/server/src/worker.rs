@@ -143,7 +143,7 @@ impl Objects for StoredOutputs {
     }
 }
 
-/// Writes what the channels have heard, once a second, until the server stops.
+/// Writes what the channels have heard, output and signs of life, once a second, until the server stops.
 pub(crate) async fn pulse(app: Shared, stop: CancellationToken) {
     let mut interval = tokio::time::interval(PULSE);
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -151,6 +151,11 @@ pub(crate) async fn pulse(app: Shared, stop: CancellationToken) {
         tokio::select! {
             _ = interval.tick() => {}
             () = stop.cancelled() => return,
+        }
+        if !app.live.is_empty()
+            && let Err(error) = app.store.ledger.submit(app.live.take()).await
+        {
+            tracing::warn!(%error, "what running jobs wrote was not kept; their results bring it again");
         }
         if app.heartbeats.is_empty() {
             continue;

@@ -28,3 +28,17 @@ CREATE TABLE job_upload_piece (
     digest TEXT NOT NULL,
     PRIMARY KEY (upload_id, start)
 );
+
+-- What a running job has written lately; gone when its output is here.
+CREATE TABLE job_live (
+    job_id BIGINT NOT NULL REFERENCES job (id) ON DELETE CASCADE,
+    epoch BIGINT NOT NULL,
+    number BIGINT NOT NULL,
+    iteration BIGINT NOT NULL,
+    -- See `sql/job_live.rs`.
+    stream SMALLINT NOT NULL,
+    start BIGINT NOT NULL,
+    -- Text, which may hold characters that TEXT may not.
+    body BLOB NOT NULL,
+    PRIMARY KEY (job_id, epoch, number)
+);

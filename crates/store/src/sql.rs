@@ -12,6 +12,7 @@ pub mod head;
 pub mod heartbeat;
 pub mod job;
 pub mod job_event;
+pub mod job_live;
 pub mod job_output;
 pub mod job_upload;
 pub mod lane;

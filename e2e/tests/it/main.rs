@@ -15,6 +15,8 @@ mod killed;
 #[cfg(test)]
 mod leftovers;
 #[cfg(test)]
+mod live;
+#[cfg(test)]
 mod outputs;
 #[cfg(test)]
 mod paired;

@@ -3,7 +3,7 @@
 use kiln_model::{Digest, Kind, Status, Trigger};
 use kiln_store::Tx;
 use kiln_store::sql::job::{self, Job};
-use kiln_store::sql::job_output;
+use kiln_store::sql::{job_live, job_output};
 use sha2::{Digest as _, Sha256};
 
 use super::Holder;
@@ -108,6 +108,7 @@ fn accept(
         outputs::accept(tx, job, large)?;
     }
     job_output::replace(tx, job.id, job.life.epoch, &output.digest, &output.body)?;
+    job_live::forget(tx, job.id)?;
     if job.ask.kind == Kind::Bench {
         tasks::send(
             tx,
@@ -137,6 +138,7 @@ pub(super) fn keep_evidence(tx: &mut dyn Tx, job: &Job, output: &Output) -> Resu
         outputs::accept(tx, job, large)?;
     }
     job_output::keep(tx, job.id, job.life.epoch, &output.digest, &output.body)?;
+    job_live::forget(tx, job.id)?;
     Ok(())
 }
 

@@ -155,9 +155,9 @@ fn one_lease_has_one_limit() {
 fn an_upload_that_lies_still_for_a_day_goes_and_one_that_is_named_stays() {
     let abandoned = Running::new();
     abandoned.upload();
-    abandoned.world.pass(IDLE - Duration::from_secs(1));
+    abandoned.world.pass(IDLE / 2);
     assert_eq!(abandoned.leaving(), 0);
-    abandoned.world.pass(Duration::from_secs(2));
+    abandoned.world.pass(IDLE / 2 + Duration::from_secs(1));
     assert_eq!(abandoned.leaving(), 1);
 
     let named = Running::new();

@@ -54,7 +54,8 @@ impl LargeText {
         self.start.saturating_add(self.size)
     }
 
-    fn place<'a>(&self, results: &'a mut [IterationOutput]) -> Option<&'a mut String> {
+    /// Where its beginning is among results.
+    pub fn place<'a>(&self, results: &'a mut [IterationOutput]) -> Option<&'a mut String> {
         let iteration = results.get_mut(usize::try_from(self.iteration).ok()?)?;
         match (self.stream, &self.path) {
             (TextKind::Stdout, _) => iteration.stdout.as_mut(),

@@ -224,7 +224,11 @@ impl Owner {
             Effect::Close => return self.on_connection(Connection::close),
             Effect::Send(message) => {
                 let text = encode(&message, self.agent.host.as_ref());
-                return self.on_connection(|connection| connection.send(text));
+                let lost = self.on_connection(|connection| connection.send(text));
+                if lost.is_none() && message == Outgoing::Heartbeat {
+                    self.tell_output();
+                }
+                return lost;
             }
             Effect::SetUp(job) => {
                 self.agent.disk.hold(job.uuid).await;
@@ -254,6 +258,21 @@ impl Owner {
             Effect::Exit(_) => unreachable!("handled by the caller"),
         }
         None
+    }
+
+    /// Tells what the command has written, where the server wants to hear it. What does not go out now is lost: the result
+    /// brings it again.
+    fn tell_output(&self) {
+        let (Some(limit), Some(connection)) = (self.greeting.live_piece, &self.connection) else {
+            return;
+        };
+        for text in self.work.written(limit) {
+            let message = RunnerMessage::Output(text);
+            let text = serde_json::to_string(&message).expect("a message has only text keys");
+            if !connection.has_room() || connection.send(text).is_err() {
+                return;
+            }
+        }
     }
 
     /// How many bytes of output may go beside a message.

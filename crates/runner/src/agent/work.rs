@@ -4,12 +4,12 @@ use std::future;
 use std::sync::Arc;
 
 use kiln_model::JobUuid;
-use kiln_model::v0::{ClaimedJob, Conditions};
+use kiln_model::v0::{ClaimedJob, Conditions, LiveText};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Event;
-use crate::executor::{Execution, Executor, Prepared, SetUpError, Terms};
+use crate::executor::{Execution, Executor, LiveOutput, Prepared, SetUpError, Terms};
 use crate::{Delivery, MAX_MESSAGE_BYTES, report};
 
 #[derive(Default)]
@@ -30,6 +30,7 @@ pub(super) enum Work {
         job: JobUuid,
         /// How many bytes of output may go beside the message.
         beside: usize,
+        live: LiveOutput,
         cancel: CancellationToken,
         task: AbortOnDropHandle<Execution>,
     },
@@ -53,18 +54,29 @@ impl Work {
                 cancel,
                 prepared,
             } => {
+                let live = LiveOutput::default();
                 let terms = Terms {
                     cancel: cancel.clone(),
                     output_bytes: beside.max(MAX_MESSAGE_BYTES),
+                    live: live.clone(),
                 };
                 Self::Executing {
                     job,
                     beside,
+                    live,
                     task: AbortOnDropHandle::new(tokio::spawn(prepared.execute(terms))),
                     cancel,
                 }
             }
             other @ (Self::None | Self::SettingUp { .. } | Self::Executing { .. }) => other,
+        }
+    }
+
+    /// What the command that runs has written since the last look.
+    pub(super) fn written(&self, limit: usize) -> Vec<LiveText> {
+        match self {
+            Self::Executing { live, .. } => live.take(limit),
+            Self::None | Self::SettingUp { .. } | Self::Ready { .. } => Vec::new(),
         }
     }
 

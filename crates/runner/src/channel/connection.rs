@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::fmt::Write as _;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use kiln_model::v0::{OUTPUT_LIMIT_HEADER, ServerMessage};
+use kiln_model::v0::{LIVE_OUTPUT_HEADER, OUTPUT_LIMIT_HEADER, ServerMessage};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::http::{HeaderMap, StatusCode};
@@ -40,6 +40,8 @@ pub(crate) struct Connection {
 pub(crate) struct Greeting {
     /// How many bytes of output it takes beside a message; none if it does not know of such a thing.
     pub(crate) output_limit: Option<u64>,
+    /// How many bytes of what a job writes while it runs it takes in one message; none if it does not want to hear of it.
+    pub(crate) live_piece: Option<usize>,
 }
 
 /// What a connection tells. `Refused` and `Lost` come last.
@@ -77,6 +79,11 @@ impl Connection {
         self.outgoing
             .try_send(Message::text(text))
             .map_err(|_| Stuck)
+    }
+
+    /// Whether something that may be lost can be sent without getting in the way of what may not.
+    pub(crate) fn has_room(&self) -> bool {
+        self.outgoing.capacity() > OUTGOING / 2
     }
 
     /// Begins an orderly close: what the server has sent is still heard, and then that it is lost.
@@ -120,10 +127,10 @@ async fn converse(
 
 impl Greeting {
     fn read(headers: &HeaderMap) -> Self {
-        let limit = headers.get(OUTPUT_LIMIT_HEADER);
-        let limit = limit.and_then(|limit| limit.to_str().ok()?.parse().ok());
+        let said = |name: &str| headers.get(name)?.to_str().ok();
         Self {
-            output_limit: limit,
+            output_limit: said(OUTPUT_LIMIT_HEADER).and_then(|limit| limit.parse().ok()),
+            live_piece: said(LIVE_OUTPUT_HEADER).and_then(|size| size.parse().ok()),
         }
     }
 }

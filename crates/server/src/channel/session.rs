@@ -163,6 +163,14 @@ impl Session<'_> {
             } => self.ready(poll_timeout, runner).await,
             RunnerMessage::Running => self.running().await,
             RunnerMessage::Heartbeat => self.heartbeat().await,
+            RunnerMessage::Output(text) => {
+                // Of a job that this channel does not execute nobody wants to hear.
+                if let State::Executing(execution) = &self.state {
+                    let job = &execution.job;
+                    self.app.live.hear(job.id, job.life.epoch, text);
+                }
+                Ok(())
+            }
             RunnerMessage::Completed {
                 job,
                 results,

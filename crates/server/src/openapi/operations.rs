@@ -110,7 +110,7 @@ operations! {
     get "/v0/projects/{project}/jobs" list_jobs () -> 200 Page("Job"), "A project's jobs, the newest first";
     get "/v0/projects/{project}/jobs/{job}" get_job () -> 200 One("Job"), "A job and, at its end, its output";
     post "/v0/projects/{project}/jobs/{job}/cancel" cancel_job () -> 200 One("Job"), "Cancel a job";
-    get "/v0/projects/{project}/jobs/{job}/events" list_events () -> 200 All("JobEvent"), "What happened to a job; live as `text/event-stream`";
+    get "/v0/projects/{project}/jobs/{job}/events" list_events () -> 200 All("JobEvent"), "What happened to a job; live as `text/event-stream`, with what it writes where `output=true`";
     get "/v0/projects/{project}/jobs/{job}/output/{iteration}/{stream}" get_output () -> 200 Text, "A text that a job wrote, or with `Range` a part of it; `stream` is stdout, stderr or file, with the file's `path` in the query";
     post "/v0/projects/{project}/jobs/{job}/retry" retry_job () -> 201 One("Job"), "Do an ended job again, as a new job";
     get "/v0/projects/{project}/jobs/{job}/why" explain_job () -> 200 One("Waiting"), "Why a job waits";

@@ -12,12 +12,11 @@ use futures_util::stream;
 use kiln_control::Denied;
 use kiln_model::JobUuid;
 use kiln_model::v0::{IterationOutput, JobOutput, LargeText, Permission, TextKind};
-use kiln_store::sql::job_output;
 use kiln_store::sql::job_upload::{self, Upload};
 use kiln_store::{ObjectKey, ObjectReader, Query};
 use serde::Deserialize;
 
-use super::jobs;
+use super::jobs::{self, Written};
 use crate::app::{App, Shared};
 use crate::error::{ApiError, ApiResult};
 use crate::identity::Caller;
@@ -53,7 +52,7 @@ pub(super) async fn get_output(
         let found = jobs::find(query, &caller, &project, job, Permission::View)?;
         // What a program wrote is for those who can be named.
         let may_see = found.life.status.is_ended() && !caller.is_anonymous();
-        let output = job_output::find(query, found.id, found.life.epoch)?;
+        let output = jobs::written(query, &found)?;
         let output = output
             .filter(|_| may_see)
             .ok_or(Denied::NotFound("output"))?;
@@ -61,7 +60,10 @@ pub(super) async fn get_output(
         Ok::<_, Denied>((output, uploads))
     };
     let (output, uploads) = app.store.reader.read(read).await?;
-    let output = jobs::load(&app, output).await?;
+    let output = match output {
+        Written::Stored(output) => jobs::load(&app, output).await?,
+        Written::Partial(output) => output,
+    };
     let text = find(output, uploads, iteration, stream, which.path.as_deref())
         .ok_or_else(|| ApiError::not_found("output"))?;
     answer(&app, text, &headers).await

@@ -13,6 +13,8 @@ mod job_socket;
 #[cfg(test)]
 mod life;
 #[cfg(test)]
+mod live;
+#[cfg(test)]
 mod outputs;
 #[cfg(test)]
 mod runs;

@@ -63,7 +63,7 @@ fn heartbeats_keep_the_lease_during_an_upload() {
 fn a_server_that_is_silent_during_an_upload_is_left() {
     let mut machine = uploading();
     machine.second();
-    let effects = machine.after(Duration::from_secs(60));
+    let effects = machine.after(Duration::from_mins(1));
     assert!(effects.contains(&Effect::Drop), "{effects:?}");
 }
 

@@ -15,7 +15,7 @@ use super::stage::{Stage, StageError};
 use super::task::Task;
 use super::turns::Schedule;
 use super::{Parts, blocking};
-use crate::executor::{Execution, Prepared, Terms, Verdict, conditions as told};
+use crate::executor::{Execution, LiveOutput, Prepared, Terms, Verdict, conditions as told};
 use crate::{Captured, Iteration, Output};
 
 /// As many as a job may ask for.
@@ -75,13 +75,14 @@ impl Prepared for PreparedJob {
                 Err(error) => return failed(&StageError::new(Stage::Run, &error), conditions),
             };
             let stop = canceler.clone();
+            let cancel = terms.cancel.clone();
             let run = blocking(Stage::Run, move || {
-                Ok(self.run(&canceler, terms.output_bytes))
+                Ok(self.run(&canceler, terms.output_bytes, &terms.live))
             });
             tokio::pin!(run);
             let result = tokio::select! {
                 result = &mut run => result,
-                () = terms.cancel.cancelled() => {
+                () = cancel.cancelled() => {
                     stop.cancel();
                     run.await
                 }
@@ -93,7 +94,7 @@ impl Prepared for PreparedJob {
 
 impl PreparedJob {
     /// Runs on a thread of its own, which is the chamber's parent.
-    fn run(self, cancel: &CancelToken, output_bytes: usize) -> Execution {
+    fn run(self, cancel: &CancelToken, output_bytes: usize, live: &LiveOutput) -> Execution {
         let Self {
             mut sides,
             mut schedule,
@@ -106,6 +107,7 @@ impl PreparedJob {
         let mut verdict = Verdict::Completed;
         let mut number = 0;
         while let Some(side) = schedule.side(number) {
+            live.begin(u64::from(number));
             number += 1;
             let left = task
                 .timeout
@@ -114,7 +116,8 @@ impl PreparedJob {
                 timeout: left,
                 output_bytes,
             };
-            match run_once(sides.of(side), &task, bounds, cancel) {
+            let sink = Sink::new(output_bytes, live.clone());
+            match run_once(sides.of(side), &task, bounds, sink, cancel) {
                 Ok((exit, iteration)) => {
                     conditions.iterations.push(told::usage(&exit));
                     conditions.layers = told::layers(&exit);
@@ -174,6 +177,7 @@ fn run_once(
     parts: &mut Parts,
     task: &Task,
     bounds: Bounds,
+    mut sink: Sink,
     cancel: &CancelToken,
 ) -> Result<(Exit, Iteration), kiln_sandbox::Error> {
     let limits = Limits {
@@ -191,7 +195,6 @@ fn run_once(
         },
         resources: Vec::new(),
     };
-    let mut sink = Sink::new(bounds.output_bytes);
     let mut exit = parts
         .chamber
         .run(&parts.command, &limits, &mut sink, cancel)?;

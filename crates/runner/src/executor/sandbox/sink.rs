@@ -2,7 +2,7 @@
 
 use kiln_sandbox::{OutputSink, Stream, StreamEnd};
 
-use crate::Captured;
+use crate::{Captured, LiveOutput};
 
 #[derive(Debug)]
 pub(super) struct Sink {
@@ -10,6 +10,7 @@ pub(super) struct Sink {
     stderr: Kept,
     /// What each of them keeps.
     limit: usize,
+    live: LiveOutput,
 }
 
 #[derive(Debug, Default)]
@@ -19,11 +20,12 @@ struct Kept {
 }
 
 impl Sink {
-    pub(super) fn new(limit: usize) -> Self {
+    pub(super) fn new(limit: usize, live: LiveOutput) -> Self {
         Self {
             stdout: Kept::default(),
             stderr: Kept::default(),
             limit,
+            live,
         }
     }
 
@@ -42,6 +44,7 @@ impl Sink {
 
 impl OutputSink for Sink {
     fn output(&mut self, stream: Stream, bytes: &[u8]) {
+        self.live.write(stream, bytes);
         match stream {
             Stream::Stdout => self.stdout.keep(bytes, self.limit),
             Stream::Stderr => self.stderr.keep(bytes, self.limit),
@@ -68,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_counted_and_not_kept() {
-        let mut sink = Sink::new(4 << 20);
+        let mut sink = Sink::new(4 << 20, LiveOutput::default());
         let chunk = vec![b'x'; 1 << 20];
         for _ in 0..10 {
             sink.output(Stream::Stdout, &chunk);
