@@ -28,6 +28,11 @@ impl SimObjects {
         self.lock().bodies.get(key).cloned()
     }
 
+    /// Whether some object has exactly these bytes.
+    pub(crate) fn has_body(&self, bytes: &[u8]) -> bool {
+        self.lock().bodies.values().any(|body| body == bytes)
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -67,6 +67,7 @@ impl Server {
         Ok(Self {
             store,
             opened,
+            objects: Arc::clone(&host.objects),
             worker,
             kernel_bell,
             heartbeats: Heartbeats::default(),
