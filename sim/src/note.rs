@@ -29,6 +29,8 @@ pub(crate) enum Note {
         epoch: i64,
         digest: Digest,
         body: Vec<u8>,
+        /// What was uploaded beside it.
+        uploaded: Option<String>,
     },
     /// A user was told that the job is canceled.
     ToldCanceled { job: i64 },

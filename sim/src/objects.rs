@@ -28,6 +28,11 @@ impl SimObjects {
         self.lock().bodies.get(key).cloned()
     }
 
+    /// Whether some object has exactly these bytes.
+    pub(crate) fn has_body(&self, bytes: &[u8]) -> bool {
+        self.lock().bodies.values().any(|body| body == bytes)
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -45,5 +50,13 @@ impl Objects for SimObjects {
         }
         state.bodies.insert(key.to_string(), body.to_vec());
         Ok(())
+    }
+
+    fn get(&self, key: &ObjectKey, _: &Digest) -> Result<Vec<u8>, Error> {
+        let body = self.lock().bodies.get(key.as_str()).cloned();
+        body.ok_or_else(|| Error::Object {
+            kind: ObjectErrorKind::NotFound,
+            message: format!("there is no {key}"),
+        })
     }
 }

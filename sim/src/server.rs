@@ -6,12 +6,14 @@
 mod channel;
 mod lease;
 mod start;
+mod uploads;
 mod users;
 
 pub(crate) use start::Host;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use kiln_control::billing::BillingHandler;
@@ -22,6 +24,7 @@ use kiln_model::Millis;
 use kiln_store::{Error, Ledger, Listener, Store, Tx};
 
 use crate::note::Note;
+use crate::objects::SimObjects;
 use channel::Session;
 
 /// A running server.
@@ -29,6 +32,7 @@ use channel::Session;
 pub(crate) struct Server {
     pub(crate) store: Store,
     pub(crate) opened: Millis,
+    objects: Arc<SimObjects>,
     worker: Worker<Ledger, TaskHandler>,
     billing: Worker<Ledger, BillingHandler>,
     kernel_bell: Listener,

@@ -12,6 +12,8 @@ pub(crate) struct Shadow {
     pub(crate) told_canceled: BTreeSet<i64>,
     /// Results that a runner saw acknowledged, by job and epoch.
     pub(crate) accepted: BTreeMap<(i64, i64), (Digest, Vec<u8>)>,
+    /// What was uploaded beside them.
+    pub(crate) uploaded: BTreeMap<(i64, i64), String>,
     /// When the holder of a job and epoch was last heard, as far as that is durable; kernel time.
     pub(crate) heard: BTreeMap<(i64, i64), Millis>,
     /// Which lanes a runner serves.
@@ -33,7 +35,11 @@ impl Shadow {
                     epoch,
                     digest,
                     body,
+                    uploaded,
                 } => {
+                    if let Some(text) = uploaded {
+                        self.uploaded.insert((*job, *epoch), text.clone());
+                    }
                     let result = (digest.clone(), body.clone());
                     self.accepted.insert((*job, *epoch), result);
                 }

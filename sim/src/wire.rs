@@ -3,6 +3,8 @@
 //! The bench channel names a job by its public id and never speaks of epochs; both travel along here for the checker,
 //! which wants to know whose words had an effect.
 
+use kiln_model::v0::UploadProgress;
+
 /// A job as its runner was given it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Assignment {
@@ -25,6 +27,18 @@ pub(crate) struct LastWord {
     pub(crate) of: Assignment,
     pub(crate) ending: Ending,
     pub(crate) text: String,
+    /// Whether the text does not fit into the word, and is uploaded before it.
+    pub(crate) is_large: bool,
+}
+
+/// A step of an upload, which goes before the last word that names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UploadStep {
+    pub(crate) of: Assignment,
+    /// The whole, which the runner has on its disk.
+    pub(crate) whole: String,
+    /// The chunk that goes now; the last step has none and says that nothing is missing.
+    pub(crate) chunk: Option<std::ops::Range<usize>>,
 }
 
 /// A runner's word on the bench channel.
@@ -33,6 +47,7 @@ pub(crate) enum Up {
     Ready,
     Running,
     Heartbeat,
+    Upload(UploadStep),
     Last(LastWord),
 }
 
@@ -44,6 +59,11 @@ pub(crate) enum Down {
     /// By the row id of the job, which stands for its public id.
     Ack(i64),
     Cancel,
+    /// How far an upload has come, or that it is not taken.
+    Uploaded {
+        job: i64,
+        progress: Option<UploadProgress>,
+    },
     Closed,
 }
 

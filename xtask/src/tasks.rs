@@ -94,7 +94,12 @@ this machine, in a temporary directory that is removed at the end.",
 usage: cargo xtask crash [ARGUMENT...]
 
 Kills server and runner with SIGKILL while jobs run, again and again, and checks that nothing was lost
-and nothing happened twice. Every argument goes to the program as it is.",
+and nothing happened twice. With --servers 2 or more there are so many servers on one PostgreSQL, and
+runners and clients that go on with another server when theirs is killed. Every argument goes to the
+program as it is.
+
+  cargo xtask crash --kills 100 --seed 1
+  cargo xtask crash --servers 2 --kills 200",
         run: forward::crash,
     },
     Task {

@@ -1,7 +1,9 @@
 //! The jobs of a project.
 
-use kiln_model::v0::{Job, JobEvent, Waiting};
+use kiln_model::v0::{Job, JobEvent, LargeText, TextKind, Waiting};
 use kiln_model::{JobUuid, Status};
+
+use reqwest::Method;
 
 use crate::{Client, Error, Page};
 
@@ -26,6 +28,34 @@ impl Client {
     pub async fn get_job(&self, project: &str, job: JobUuid) -> Result<Job, Error> {
         let job = job.to_string();
         self.get(&["v0", "projects", project, "jobs", &job]).await
+    }
+
+    /// What a job wrote that is longer than what [`Client::get_job`] shows of it, whole.
+    pub async fn get_large_text(
+        &self,
+        project: &str,
+        job: JobUuid,
+        text: &LargeText,
+    ) -> Result<String, Error> {
+        let (job, iteration) = (job.to_string(), text.iteration.to_string());
+        let stream = match text.stream {
+            TextKind::Stdout => "stdout",
+            TextKind::Stderr => "stderr",
+            TextKind::File => "file",
+        };
+        let path = [
+            "v0", "projects", project, "jobs", &job, "output", &iteration, stream,
+        ];
+        let mut request = self.request(Method::GET, &path)?;
+        if let Some(file) = &text.path {
+            request = request.query(&[("path", file)]);
+        }
+        let response = self.send(request).await?;
+        let text = response.text().await;
+        text.map_err(|source| Error::Unreachable {
+            server: self.base().to_owned(),
+            source: source.without_url(),
+        })
     }
 
     /// Cancels a job that has not ended; one that has is a conflict.

@@ -22,7 +22,7 @@ mod thresholds;
 pub use client::Client;
 pub use dimensions::Dimension;
 pub use error::{Answer, Error};
-pub use feed::EventFeed;
+pub use feed::{EventFeed, FeedCursor, FeedItem};
 pub use page::Page;
 pub use perf::{PerfQuery, Picture};
 pub use reports::{Comparing, ReportFilter};

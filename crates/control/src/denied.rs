@@ -36,6 +36,15 @@ pub enum Denied {
     /// It would contradict what is there.
     #[error("{0}")]
     Conflict(&'static str),
+    /// More than a server takes.
+    #[error("{0}")]
+    TooLarge(String),
+    /// A chunk of an upload does not go on where the upload ends.
+    #[error("the upload has {received} bytes so far: go on there")]
+    OutOfOrder { received: u64 },
+    /// A result names an output that is not here, or not whole.
+    #[error("the output that this result names is not here: upload it first")]
+    NotUploaded,
     /// Nobody in particular asks, and that is not enough.
     #[error("a valid key is needed")]
     Unauthorized,

@@ -47,6 +47,10 @@ impl Objects for NoObjects {
     fn put(&self, _: &ObjectKey, _: &Digest, _: &[u8]) -> Result<(), Error> {
         Ok(())
     }
+
+    fn get(&self, _: &ObjectKey, _: &Digest) -> Result<Vec<u8>, Error> {
+        Ok(Vec::new())
+    }
 }
 
 #[derive(Debug)]

@@ -179,6 +179,9 @@ pub(crate) struct Server {
     /// OpenTelemetry collector to which metrics are pushed once a minute, such as http://host:4318 [env: KILN_OTLP]
     #[arg(long, value_name = "URL")]
     pub(crate) otlp: Option<String>,
+    /// MiB of output that a job may have beside its message, which holds 4; 0 takes none [env: KILN_MAX_OUTPUT] [default: 64]
+    #[arg(long, value_name = "MIB")]
+    pub(crate) max_output: Option<String>,
     /// Directory or URL of newer programs that runners are offered: v1.2.3/runner-v1.2.3-linux-x86-64 and the same with
     /// .sha256 [env: KILN_RELEASES]
     #[arg(long, value_name = "PLACE")]

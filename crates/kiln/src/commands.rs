@@ -15,6 +15,7 @@ mod image;
 mod job;
 mod kernel;
 mod key;
+mod logs;
 mod noise;
 mod org;
 mod perf;
@@ -103,6 +104,7 @@ fn given(command: &Command) -> Flags {
             ("billing-meter", server.billing_meter.clone()),
             ("billing-key", server.billing_key.clone()),
             ("otlp", server.otlp.clone()),
+            ("max-output", server.max_output.clone()),
             ("releases", server.releases.clone()),
             ("rate-limits", server.rate_limits.clone()),
             ("record", server.record.clone()),

@@ -138,6 +138,12 @@ pub(crate) const KNOWN: &[Known] = &[
         "URL of an OpenTelemetry collector to which metrics are pushed once a minute, such as http://host:4318",
     ),
     known(
+        "max-output",
+        "KILN_MAX_OUTPUT",
+        Some("64"),
+        "MiB of output that a job may have beside its message; 0 takes none",
+    ),
+    known(
         "releases",
         "KILN_RELEASES",
         None,

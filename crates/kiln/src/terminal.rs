@@ -34,6 +34,18 @@ impl Terminal {
         }
     }
 
+    /// Data that does not end with a line.
+    pub(crate) fn piece(&self, text: &str) -> Result<(), Failure> {
+        let written = self.beside_progress(|| {
+            let mut out = anstream::stdout().lock();
+            write!(out, "{}", printable(text)).and_then(|()| out.flush())
+        });
+        match written {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            outcome => Ok(outcome?),
+        }
+    }
+
     pub(crate) fn json(&self, value: &impl serde::Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(value).map_err(|error| {
             Failure::unexpected("the answer cannot be written as JSON").because(&error)

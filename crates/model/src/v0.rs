@@ -8,6 +8,8 @@ mod insight;
 mod job;
 mod job_channel;
 mod key;
+mod large;
+mod live;
 mod noise;
 mod paired;
 mod patched;
@@ -32,6 +34,8 @@ pub use insight::{
 pub use job::{Blocker, ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, JobOutput, Waiting};
 pub use job_channel::{ClaimRequest, JobMessage, PullToken};
 pub use key::{CreatedProjectKey, CreatedUserKey, NewKey, ProjectKey, UpdateKey, UserKey};
+pub use large::{LargeOutput, LargeText, OUTPUT_LIMIT_HEADER, TextKind, UploadProgress};
+pub use live::{LIVE_OUTPUT_HEADER, LiveText};
 pub use noise::{CoreSplit, Knob, KnobState, NoiseProbe, NoiseReceipt};
 pub use paired::{NewPaired, PairedConfig, PairedLine, PairedOutcome, PairedTurns};
 pub use patched::Patched;

@@ -9,6 +9,7 @@ mod limits;
 mod owner;
 mod shutdown;
 mod state;
+mod upload;
 mod work;
 
 pub use config::AgentConfig;

@@ -3,5 +3,5 @@
 mod connection;
 mod target;
 
-pub(crate) use connection::{Connection, Heard};
+pub(crate) use connection::{Connection, Greeting, Heard};
 pub(crate) use target::Target;

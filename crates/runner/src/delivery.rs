@@ -1,16 +1,34 @@
 //! The last word about a job, in the bytes in which it is spooled and sent.
 
-use kiln_model::JobUuid;
+use std::sync::Arc;
+
 use kiln_model::v0::{Conditions, IterationOutput, RunnerMessage};
+use kiln_model::{Digest, JobUuid};
 
 /// What the server accepts in one message.
 pub const MAX_MESSAGE_BYTES: usize = 4 << 20;
 
-/// A terminal message.
+/// A terminal message, and what goes beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     job: JobUuid,
     text: String,
+    large: Option<Attachment>,
+}
+
+/// Output that did not fit into the message, which names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    pub digest: Digest,
+    pub size: u64,
+    /// Until it is on disk.
+    bytes: Option<Arc<str>>,
+}
+
+impl Attachment {
+    pub(crate) fn bytes(&self) -> Option<&[u8]> {
+        self.bytes.as_deref().map(str::as_bytes)
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +52,7 @@ impl Delivery {
                 job,
                 results,
                 conditions,
+                large: None,
             },
         )
     }
@@ -50,6 +69,7 @@ impl Delivery {
             results,
             error,
             conditions: conditions.cloned().map(Box::new),
+            large: None,
         };
         Self::encode(job, &message)
     }
@@ -89,8 +109,48 @@ impl Delivery {
             results,
             error: error.to_owned(),
             conditions,
+            large: None,
         };
         Self::encode(job, &message)
+    }
+
+    /// The same without what would go beside it: the message has the beginning of every text.
+    pub(crate) fn without_large(self) -> Self {
+        let job = self.job;
+        match self.message() {
+            Ok(mut message @ (RunnerMessage::Completed { .. } | RunnerMessage::Failed { .. })) => {
+                if let RunnerMessage::Completed { large, .. }
+                | RunnerMessage::Failed { large, .. } = &mut message
+                {
+                    *large = None;
+                }
+                Self::encode(job, &message)
+            }
+            Ok(_) | Err(_) => self,
+        }
+    }
+
+    /// The same without its bytes: they are on disk.
+    pub(crate) fn spooled(self) -> Self {
+        let large = self.large.map(|large| Attachment {
+            bytes: None,
+            ..large
+        });
+        Self { large, ..self }
+    }
+
+    /// The same with the bytes that go beside it.
+    pub(crate) fn with_bytes(self, bytes: Arc<str>) -> Self {
+        let large = self.large.map(|large| Attachment {
+            bytes: Some(bytes),
+            ..large
+        });
+        Self { large, ..self }
+    }
+
+    /// What goes beside the message.
+    pub const fn large(&self) -> Option<&Attachment> {
+        self.large.as_ref()
     }
 
     fn message(&self) -> serde_json::Result<RunnerMessage> {
@@ -114,21 +174,29 @@ impl Delivery {
                 conditions,
                 ..
             } => Some((results, conditions)),
-            RunnerMessage::Ready { .. } | RunnerMessage::Running | RunnerMessage::Heartbeat => None,
+            RunnerMessage::Ready { .. }
+            | RunnerMessage::Running
+            | RunnerMessage::Heartbeat
+            | RunnerMessage::Output(_) => None,
         }
     }
 
     /// Reads what was spooled.
     pub fn parse(text: String) -> Result<Self, NotADelivery> {
-        let job = match serde_json::from_str(&text)? {
+        let message: RunnerMessage = serde_json::from_str(&text)?;
+        let job = match &message {
             RunnerMessage::Completed { job, .. }
             | RunnerMessage::Failed { job, .. }
-            | RunnerMessage::Canceled { job, .. } => job,
-            RunnerMessage::Ready { .. } | RunnerMessage::Running | RunnerMessage::Heartbeat => {
+            | RunnerMessage::Canceled { job, .. } => *job,
+            RunnerMessage::Ready { .. }
+            | RunnerMessage::Running
+            | RunnerMessage::Heartbeat
+            | RunnerMessage::Output(_) => {
                 return Err(NotADelivery::NotTerminal);
             }
         };
-        Ok(Self { job, text })
+        let large = attachment(&message);
+        Ok(Self { job, text, large })
     }
 
     pub const fn job(&self) -> JobUuid {
@@ -139,10 +207,24 @@ impl Delivery {
         &self.text
     }
 
-    fn encode(job: JobUuid, message: &RunnerMessage) -> Self {
+    pub(crate) fn encode(job: JobUuid, message: &RunnerMessage) -> Self {
         let text = serde_json::to_string(message).expect("a message has only text keys");
-        Self { job, text }
+        let large = attachment(message);
+        Self { job, text, large }
     }
+}
+
+/// What a message names beside itself.
+fn attachment(message: &RunnerMessage) -> Option<Attachment> {
+    let (RunnerMessage::Completed { large, .. } | RunnerMessage::Failed { large, .. }) = message
+    else {
+        return None;
+    };
+    large.as_deref().map(|large| Attachment {
+        digest: large.digest.clone(),
+        size: large.size,
+        bytes: None,
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What carries out a job, and what it tells about it.
 
 mod conditions;
+mod live;
 mod quiet;
 mod sandbox;
 
@@ -10,8 +11,9 @@ use futures_util::future::BoxFuture;
 use kiln_model::v0::{ClaimedJob, Conditions};
 use tokio_util::sync::CancellationToken;
 
-use crate::Output;
+use crate::{MAX_MESSAGE_BYTES, Output};
 
+pub use live::LiveOutput;
 pub use quiet::QuietHost;
 pub use sandbox::{LocalImage, LocalJob, SandboxExecutor, SandboxExecutorConfig};
 
@@ -28,7 +30,28 @@ pub trait Executor: Send + Sync + fmt::Debug {
 /// A job that is ready to run.
 pub trait Prepared: Send {
     /// Runs all iterations. Ends soon after a cancel; whatever the end, nothing of the job is left.
-    fn execute(self: Box<Self>, cancel: CancellationToken) -> BoxFuture<'static, Execution>;
+    fn execute(self: Box<Self>, terms: Terms) -> BoxFuture<'static, Execution>;
+}
+
+/// What an execution is told beside its job.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    pub cancel: CancellationToken,
+    /// How many bytes of output can be delivered, about.
+    pub output_bytes: usize,
+    /// For what the command writes while it runs.
+    pub live: LiveOutput,
+}
+
+impl Terms {
+    /// For a result that is one message.
+    pub fn new(cancel: CancellationToken) -> Self {
+        Self {
+            cancel,
+            output_bytes: MAX_MESSAGE_BYTES,
+            live: LiveOutput::default(),
+        }
+    }
 }
 
 /// Why a job could not be set up: the stage, the cause and what to do, in one text for a person.

@@ -15,10 +15,10 @@ pub use agent::{
     Agent, AgentConfig, AgentError, Effect, Ended, Event, Exit, Moment, Outgoing, Phase, Remark,
     Shutdown, State,
 };
-pub use delivery::{Delivery, MAX_MESSAGE_BYTES, NotADelivery};
+pub use delivery::{Attachment, Delivery, MAX_MESSAGE_BYTES, NotADelivery};
 pub use executor::{
-    Execution, Executor, LocalImage, LocalJob, Prepared, QuietHost, SandboxExecutor,
-    SandboxExecutorConfig, SetUpError, Verdict,
+    Execution, Executor, LiveOutput, LocalImage, LocalJob, Prepared, QuietHost, SandboxExecutor,
+    SandboxExecutorConfig, SetUpError, Terms, Verdict,
 };
 pub use host::host_facts;
 pub use output::{Captured, Iteration, Output};

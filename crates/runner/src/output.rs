@@ -2,18 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use kiln_model::v0::{IterationOutput, Truncated};
+use kiln_model::v0::{IterationOutput, LargeText, TextKind, Truncated};
 
 use crate::MAX_MESSAGE_BYTES;
 
 /// Room for the mark at the end of a text that was cut off.
 const MARK_BYTES: usize = 96;
 
-/// All iterations of a job. It never holds much more than one message can carry.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// All iterations of a job. It never holds much more than can be delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
     iterations: Vec<Iteration>,
     kept_bytes: usize,
+    limit: usize,
+}
+
+impl Default for Output {
+    /// For one message.
+    fn default() -> Self {
+        Self::new(MAX_MESSAGE_BYTES)
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,6 +57,13 @@ impl Captured {
             size > limit
         });
         if let Some(end) = end {
+            self.cut(end);
+        }
+    }
+
+    /// Keeps the first `end` bytes. A character is never cut in two.
+    fn cut(&mut self, end: usize) {
+        if end < self.text.len() {
             let end = self.text.floor_char_boundary(end);
             self.lost_bytes += (self.text.len() - end) as u64;
             self.text.truncate(end);
@@ -100,13 +115,36 @@ impl Iteration {
 }
 
 impl Output {
-    /// Adds an iteration. When it gets much more than a message can carry, the longest texts are shortened.
+    /// Of which about `limit` bytes can be delivered.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            iterations: Vec::new(),
+            kept_bytes: 0,
+            limit,
+        }
+    }
+
+    /// Adds an iteration. When it gets much more than can be delivered, the longest texts are shortened.
     pub fn push(&mut self, iteration: Iteration) {
         self.kept_bytes += iteration.kept_bytes();
         self.iterations.push(iteration);
-        if self.kept_bytes > 2 * MAX_MESSAGE_BYTES {
-            self.shrink(MAX_MESSAGE_BYTES);
+        if self.kept_bytes > self.limit.saturating_add(MAX_MESSAGE_BYTES) {
+            self.cap(self.limit);
         }
+    }
+
+    /// Shortens the longest texts until all together have at most `budget` bytes, marks included.
+    pub(crate) fn cap(&mut self, budget: usize) {
+        let sizes: Vec<usize> = self.texts().map(|text| text.text.len()).collect();
+        let marks = sizes.len() * MARK_BYTES;
+        if sizes.iter().sum::<usize>() + marks <= budget {
+            return;
+        }
+        let limit = fair_limit(&sizes, budget.saturating_sub(marks));
+        for text in self.iterations.iter_mut().flat_map(Iteration::texts_mut) {
+            text.cut(limit);
+        }
+        self.kept_bytes = self.iterations.iter().map(Iteration::kept_bytes).sum();
     }
 
     pub fn iterations(&self) -> &[Iteration] {
@@ -115,16 +153,72 @@ impl Output {
 
     /// Shortens the longest texts until all together take at most `budget` bytes in JSON, marks included.
     pub(crate) fn shrink(&mut self, budget: usize) {
-        let sizes: Vec<usize> = self.texts().map(encoded_size).collect();
-        if sizes.iter().sum::<usize>() <= budget && self.texts().all(|text| text.lost_bytes == 0) {
+        let Some(limit) = self.encoded_limit(budget) else {
             return;
-        }
-        let budget = budget.saturating_sub(sizes.len() * MARK_BYTES);
-        let limit = fair_limit(&sizes, budget);
+        };
         for text in self.iterations.iter_mut().flat_map(Iteration::texts_mut) {
             text.shorten(limit);
         }
         self.kept_bytes = self.iterations.iter().map(Iteration::kept_bytes).sum();
+    }
+
+    /// The same, and answers the texts that were shortened: whole, one after the other, and where each of them is.
+    pub(crate) fn split(&mut self, budget: usize) -> (String, Vec<LargeText>) {
+        let (mut whole, mut places) = (String::new(), Vec::new());
+        let Some(limit) = self.encoded_limit(budget) else {
+            return (whole, places);
+        };
+        let mut names = self.names().into_iter();
+        for text in self.iterations.iter_mut().flat_map(Iteration::texts_mut) {
+            let name = names.next().expect("each text has a name");
+            if encoded_size(text) <= limit {
+                continue;
+            }
+            let start = whole.len() as u64;
+            whole.push_str(&text.clone().into_marked());
+            text.shorten(limit);
+            let size = whole.len() as u64 - start;
+            places.push(LargeText {
+                start,
+                size,
+                ..name
+            });
+        }
+        self.kept_bytes = self.iterations.iter().map(Iteration::kept_bytes).sum();
+        (whole, places)
+    }
+
+    /// Every text, as if it lay at the end of the largest of outputs.
+    pub(crate) fn names(&self) -> Vec<LargeText> {
+        let name = |iteration: usize, stream: TextKind, path: Option<&String>| LargeText {
+            iteration: iteration as u64,
+            stream,
+            path: path.cloned(),
+            start: u64::MAX,
+            size: u64::MAX,
+        };
+        let of = |(number, iteration): (usize, &Iteration)| {
+            let files = iteration.files.iter().flat_map(BTreeMap::keys);
+            let files: Vec<LargeText> = files
+                .map(|path| name(number, TextKind::File, Some(path)))
+                .collect();
+            let streams = [TextKind::Stdout, TextKind::Stderr];
+            streams
+                .map(|stream| name(number, stream, None))
+                .into_iter()
+                .chain(files)
+        };
+        self.iterations.iter().enumerate().flat_map(of).collect()
+    }
+
+    /// How long a text may be in JSON so that all together take at most `budget` bytes; none if they do.
+    fn encoded_limit(&self, budget: usize) -> Option<usize> {
+        let sizes: Vec<usize> = self.texts().map(encoded_size).collect();
+        if sizes.iter().sum::<usize>() <= budget && self.texts().all(|text| text.lost_bytes == 0) {
+            return None;
+        }
+        let budget = budget.saturating_sub(sizes.len() * MARK_BYTES);
+        Some(fair_limit(&sizes, budget))
     }
 
     pub(crate) fn truncated(&self) -> Option<Truncated> {

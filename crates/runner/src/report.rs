@@ -1,7 +1,8 @@
 //! From how a job went to the message that says so, within what the server accepts.
 
-use kiln_model::JobUuid;
-use kiln_model::v0::{Conditions, Truncated};
+use kiln_model::v0::{Conditions, LargeOutput, RunnerMessage, Truncated};
+use kiln_model::{Digest, JobUuid};
+use sha2::{Digest as _, Sha256};
 
 use crate::executor::{Execution, SetUpError, Verdict};
 use crate::{Delivery, MAX_MESSAGE_BYTES, Output};
@@ -9,19 +10,15 @@ use crate::{Delivery, MAX_MESSAGE_BYTES, Output};
 /// A reason for a person; a longer one is not read.
 const MAX_ERROR_BYTES: usize = 16 << 10;
 
-/// The message for a job that was executed.
-pub(crate) fn of_execution(job: JobUuid, execution: Execution) -> Delivery {
+/// The message for a job that was executed. What does not fit into it goes beside it, up to `beside` bytes, and is cut off
+/// beyond that.
+pub(crate) fn of_execution(job: JobUuid, execution: Execution, beside: usize) -> Delivery {
     let Execution {
         verdict,
         mut output,
         mut conditions,
     } = execution;
-    let deliver = |output: Output, conditions: &Conditions| match &verdict {
-        Verdict::Completed => Delivery::completed(job, output.into_results(), Some(conditions)),
-        Verdict::Failed(error) => {
-            Delivery::failed(job, output.into_results(), bounded(error), Some(conditions))
-        }
-    };
+    let report = Report { job, verdict };
     // The words around the texts: the same message with all of them shortened to nothing.
     conditions.truncated = Some(Truncated {
         texts: u64::MAX,
@@ -29,17 +26,91 @@ pub(crate) fn of_execution(job: JobUuid, execution: Execution) -> Delivery {
     });
     let mut bare = output.clone();
     bare.shrink(0);
-    let around = deliver(bare, &conditions).text().len();
-    let Some(budget) = MAX_MESSAGE_BYTES.checked_sub(around) else {
-        return too_large(job, output.iterations().len());
+    let around = |large| {
+        report
+            .message(bare.clone(), &conditions, large)
+            .text()
+            .len()
     };
-    output.shrink(budget);
-    conditions.truncated = output.truncated();
-    let delivery = deliver(output, &conditions);
+    let room = |large| MAX_MESSAGE_BYTES.checked_sub(around(large));
+    let every_text = LargeOutput {
+        digest: digest(""),
+        size: u64::MAX,
+        texts: output.names(),
+    };
+    let with_large = room(Some(every_text)).filter(|_| beside > 0);
+    let (budget, beside) = match (with_large, room(None)) {
+        (Some(budget), _) => (budget, beside),
+        (None, Some(budget)) => (budget, 0),
+        (None, None) => return too_large(job, output.iterations().len()),
+    };
+    let delivery = if beside == 0 {
+        output.shrink(budget);
+        conditions.truncated = output.truncated();
+        report.message(output, &conditions, None)
+    } else {
+        output.cap(beside);
+        conditions.truncated = output.truncated();
+        report.split(output, &conditions, budget)
+    };
     if delivery.text().len() > MAX_MESSAGE_BYTES {
         return too_large(job, conditions.iterations.len());
     }
     delivery
+}
+
+/// What is said about a job.
+struct Report {
+    job: JobUuid,
+    verdict: Verdict,
+}
+
+impl Report {
+    fn split(&self, mut output: Output, conditions: &Conditions, budget: usize) -> Delivery {
+        let (whole, texts) = output.split(budget);
+        if texts.is_empty() {
+            return self.message(output, conditions, None);
+        }
+        let large = LargeOutput {
+            digest: digest(&whole),
+            size: whole.len() as u64,
+            texts,
+        };
+        self.message(output, conditions, Some(large))
+            .with_bytes(whole.into())
+    }
+
+    fn message(
+        &self,
+        output: Output,
+        conditions: &Conditions,
+        large: Option<LargeOutput>,
+    ) -> Delivery {
+        let job = self.job;
+        let results = output.into_results();
+        let conditions = Some(Box::new(conditions.clone()));
+        let large = large.map(Box::new);
+        let message = match &self.verdict {
+            Verdict::Completed => RunnerMessage::Completed {
+                job,
+                results,
+                conditions,
+                large,
+            },
+            Verdict::Failed(error) => RunnerMessage::Failed {
+                job,
+                results,
+                error: bounded(error),
+                conditions,
+                large,
+            },
+        };
+        Delivery::encode(job, &message)
+    }
+}
+
+fn digest(text: &str) -> Digest {
+    Digest::from_hash(&Sha256::digest(text.as_bytes())).expect("a SHA-256 has 32 bytes")
 }
 
 /// The message for a job that could not be set up.
@@ -69,7 +140,7 @@ fn bounded(error: &str) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use kiln_model::v0::RunnerMessage;
+    use kiln_model::v0::JobOutput;
     use serde_json::Value;
 
     use super::*;
@@ -80,7 +151,15 @@ mod tests {
     }
 
     fn report(verdict: Verdict, iterations: impl IntoIterator<Item = Iteration>) -> Delivery {
-        let mut output = Output::default();
+        report_beside(verdict, iterations, 0)
+    }
+
+    fn report_beside(
+        verdict: Verdict,
+        iterations: impl IntoIterator<Item = Iteration>,
+        beside: usize,
+    ) -> Delivery {
+        let mut output = Output::new(beside.max(MAX_MESSAGE_BYTES));
         for iteration in iterations {
             output.push(iteration);
         }
@@ -92,6 +171,7 @@ mod tests {
                 output,
                 conditions,
             },
+            beside,
         )
     }
 
@@ -133,6 +213,62 @@ mod tests {
                 Ok(RunnerMessage::Completed { .. })
             ));
         }
+    }
+
+    fn job_output(delivery: &Delivery) -> JobOutput {
+        let RunnerMessage::Completed { results, large, .. } =
+            serde_json::from_str(delivery.text()).unwrap()
+        else {
+            panic!("{delivery:?}")
+        };
+        JobOutput {
+            results,
+            large,
+            ..JobOutput::default()
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_goes_beside_the_message_whole() {
+        let long = "0123456789\n".repeat(600_000);
+        let iterations = [printed("short"), printed(&long)];
+        let delivery = report_beside(Verdict::Completed, iterations, 64 << 20);
+        assert!(delivery.text().len() <= MAX_MESSAGE_BYTES);
+        assert!(!delivery.text().contains("truncated"));
+        let bytes = delivery.large().unwrap().bytes().unwrap().to_vec();
+        let mut output = job_output(&delivery);
+        output.fill(std::str::from_utf8(&bytes).unwrap());
+        assert_eq!(output.results[0].stdout.as_deref(), Some("short"));
+        assert_eq!(output.results[1].stdout.as_deref(), Some(long.as_str()));
+    }
+
+    #[test]
+    fn what_fits_goes_into_the_message_alone() {
+        let delivery = report_beside(Verdict::Completed, [printed("42")], 64 << 20);
+        assert_eq!(delivery.large(), None);
+    }
+
+    #[test]
+    fn more_than_the_server_takes_is_cut_off_and_marked() {
+        let beside = 5 << 20;
+        let long = "x".repeat(6 << 20);
+        let delivery = report_beside(Verdict::Completed, [printed(&long)], beside);
+        let large = delivery.large().unwrap();
+        assert!(large.size <= beside as u64, "{}", large.size);
+        let text = std::str::from_utf8(large.bytes().unwrap()).unwrap();
+        assert!(text.ends_with(" of 6291456 bytes]\n"));
+        let read: Value = serde_json::from_str(delivery.text()).unwrap();
+        assert_eq!(read["conditions"]["truncated"]["texts"], 1);
+    }
+
+    #[test]
+    fn without_what_goes_beside_it_the_message_has_the_beginnings() {
+        let long = "x".repeat(6 << 20);
+        let delivery = report_beside(Verdict::Completed, [printed(&long)], 64 << 20);
+        let alone = delivery.without_large();
+        assert_eq!(alone.large(), None);
+        let stdout = job_output(&alone).results[0].stdout.clone().unwrap();
+        assert!(stdout.starts_with("xxx") && stdout.contains("[kiln: cut off after"));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! <data>/held             the job that is set up or executed, until its result is spooled
 //! <data>/spool/<job>      its checksum and its terminal message, until that is acknowledged
 //! <data>/spool/<job>.bad  what did not read back as written; kept for a person to look at
+//! <data>/spool/<job>.large  output that goes beside the message; there before the message, and gone after it
 //! ```
 //!
 //! Every file appears whole or not at all: written beside, synced, renamed, and the directory synced. A result
@@ -20,10 +21,12 @@ use std::path::{Path, PathBuf};
 
 use kiln_model::JobUuid;
 
+use crate::delivery::Attachment;
 use crate::{AgentError, Delivery, MAX_MESSAGE_BYTES};
 
 const TEMPORARY: &str = ".tmp-";
 const BAD: &str = "bad";
+const LARGE: &str = "large";
 
 /// A message and its checksum; a longer file is not one of ours.
 const MAX_RECORD_BYTES: u64 = MAX_MESSAGE_BYTES as u64 + 256;
@@ -80,7 +83,12 @@ impl Spool {
             if name.starts_with(TEMPORARY) {
                 fs::remove_file(&path).map_err(failed("remove", &path))?;
             } else if let Ok(job) = name.parse() {
-                deliveries.extend(read_or_set_aside(&path, job)?);
+                let read = read_or_set_aside(&path, job)?;
+                deliveries.extend(read.map(|delivery| self.with_what_is_here(delivery)));
+            } else if path.extension().is_some_and(|it| it == LARGE)
+                && !path.with_extension("").exists()
+            {
+                fs::remove_file(&path).map_err(failed("remove", &path))?;
             }
         }
         Ok(deliveries)
@@ -93,13 +101,36 @@ impl Spool {
 
     /// Keeps a result until it is forgotten. Its job is then no longer held.
     pub(crate) fn write(&self, delivery: &Delivery) -> io::Result<()> {
+        if let Some(bytes) = delivery.large().and_then(Attachment::bytes) {
+            write_whole(&self.large_path(delivery.job()), bytes)?;
+        }
         write_whole(&self.result_path(delivery.job()), &record::encode(delivery))?;
         remove(&self.held_path())
     }
 
     /// Removes a result. One that is not there is removed already.
     pub(crate) fn forget(&self, job: JobUuid) -> io::Result<()> {
-        remove(&self.result_path(job))
+        remove(&self.result_path(job))?;
+        remove(&self.large_path(job))
+    }
+
+    /// Where the output lies that goes beside the message about a job.
+    pub(crate) fn large_path(&self, job: JobUuid) -> PathBuf {
+        self.result_path(job).with_extension(LARGE)
+    }
+
+    /// Without what should go beside it, if that is not here or not all of it. Its digest is the server's to check.
+    fn with_what_is_here(&self, delivery: Delivery) -> Delivery {
+        let Some(large) = delivery.large() else {
+            return delivery;
+        };
+        let found = fs::metadata(self.large_path(delivery.job()));
+        if found.is_ok_and(|found| found.len() == large.size) {
+            return delivery;
+        }
+        let job = delivery.job();
+        tracing::error!(job.id = %job, "the spooled output of job {job} is damaged; the beginning of it is sent");
+        delivery.without_large()
     }
 
     fn report_held(&self) -> Result<(), AgentError> {

@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kiln_control::Heartbeats;
 use kiln_control::bench::BenchSettings;
 use kiln_control::limits::Limits;
+use kiln_control::{Heartbeats, LiveOutput};
 use kiln_model::{Clock, Entropy, Millis};
 use kiln_registry::Registry;
 use kiln_store::Store;
@@ -24,6 +24,7 @@ pub(crate) struct App {
     pub(crate) tokens: Tokens,
     pub(crate) bench: BenchSettings,
     pub(crate) heartbeats: Heartbeats,
+    pub(crate) live: LiveOutput,
     pub(crate) channels: Channels,
     pub(crate) metrics: Metrics,
     pub(crate) limits: Limits,
@@ -32,6 +33,8 @@ pub(crate) struct App {
     /// What clients are told to call the server.
     pub(crate) public_url: String,
     pub(crate) trusted_proxies: Vec<IpAddr>,
+    /// How many bytes of output a job may have beside its message.
+    pub(crate) output_limit: u64,
     /// Newer programs for runners, if there are any.
     pub(crate) offers: Option<Offers>,
     pub(crate) backups: Option<Arc<Backups>>,
@@ -62,12 +65,14 @@ impl App {
         let public_url = format!("http://{address}");
         Self {
             trusted_proxies: Vec::new(),
+            output_limit: 64 << 20,
             offers: None,
             backups: None,
             registry: Registry::new(store.clone()),
             tokens: Tokens::new(b"secret".to_vec()),
             bench: BenchSettings::new(public_url.clone()),
             heartbeats: Heartbeats::default(),
+            live: LiveOutput::default(),
             channels: Channels::default(),
             metrics: Metrics::default(),
             limits: Limits::default(),

@@ -17,6 +17,7 @@ mod job_session;
 mod offers;
 mod registry;
 mod session;
+mod uploads;
 mod words;
 
 pub(crate) use claim_poll::{claim_job, renew_pull_token};
@@ -24,12 +25,16 @@ pub(crate) use job_session::open_job_channel;
 pub(crate) use offers::Offers;
 pub use offers::Releases;
 pub(crate) use registry::Channels;
+pub(crate) use uploads::{finish_upload, get_upload_progress, put_upload_chunk};
 
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::{Path, State};
 use axum::http::request::Parts;
+use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use kiln_control::limits::{Limited, Who};
+use kiln_control::live::MAX_PIECE_BYTES;
+use kiln_model::v0::{LIVE_OUTPUT_HEADER, OUTPUT_LIMIT_HEADER};
 use kiln_store::sql::runner::{self, Runner};
 
 use crate::app::{App, Shared};
@@ -37,8 +42,13 @@ use crate::error::{ApiError, ApiResult};
 use crate::identity::bearer;
 use crate::key::{self, KeyKind};
 
-/// The largest message, as stock servers have it. Larger outputs are refused at the protocol level.
+/// The largest message, as stock servers have it. Larger ones are refused at the protocol level; runners of ours upload what
+/// does not fit.
 pub(crate) const MAX_MESSAGE: usize = 4 * 1024 * 1024;
+/// What a runner may upload beside its messages; stock runners overlook it.
+const OUTPUT_LIMIT: HeaderName = HeaderName::from_static(OUTPUT_LIMIT_HEADER);
+/// What a runner may tell while a job runs, in one message; stock runners overlook it.
+const LIVE_OUTPUT: HeaderName = HeaderName::from_static(LIVE_OUTPUT_HEADER);
 /// Small, because there may be ten thousand idle channels.
 const BUFFER: usize = 4 * 1024;
 
@@ -52,7 +62,12 @@ pub(crate) async fn open_channel(
     let runner = authenticate(&app, reference, &parts).await?;
     let (who, wall) = (Who::Row(runner.id), app.wall());
     app.limits.take(Limited::RunnerConnects, who, wall)?;
-    Ok(limited(upgrade).on_upgrade(move |socket| session::run(app, runner, socket)))
+    let output_limit = HeaderValue::from(app.output_limit);
+    let live_output = HeaderValue::from(MAX_PIECE_BYTES);
+    let mut answer = limited(upgrade).on_upgrade(move |socket| session::run(app, runner, socket));
+    answer.headers_mut().insert(OUTPUT_LIMIT, output_limit);
+    answer.headers_mut().insert(LIVE_OUTPUT, live_output);
+    Ok(answer)
 }
 
 /// The runner that both the path and the credential name.

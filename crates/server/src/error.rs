@@ -103,7 +103,16 @@ impl From<Denied> for ApiError {
             Denied::Revoked | Denied::Unauthorized => Self::unauthorized(),
             Denied::Forbidden => Self::forbidden(),
             Denied::TooMany(exceeded) => exceeded.into(),
-            Denied::Taken(_)
+            Denied::TooLarge(message) => {
+                Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
+            }
+            Denied::OutOfOrder { .. } => Self::new(
+                StatusCode::RANGE_NOT_SATISFIABLE,
+                "out_of_order",
+                denied.to_string(),
+            ),
+            Denied::NotUploaded
+            | Denied::Taken(_)
             | Denied::InUse { .. }
             | Denied::Conflict(_)
             | Denied::Ended(_)

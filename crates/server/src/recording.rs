@@ -116,6 +116,10 @@ impl Objects for Nowhere {
     fn put(&self, _: &ObjectKey, _: &Digest, _: &[u8]) -> Result<(), Error> {
         Err(Error::Closed)
     }
+
+    fn get(&self, _: &ObjectKey, _: &Digest) -> Result<Vec<u8>, Error> {
+        Err(Error::Closed)
+    }
 }
 
 /// The handler, and the name of what it is at.

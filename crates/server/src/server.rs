@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::{Router, ServiceExt as _, middleware};
 use kiln_control::bench::BenchSettings;
 use kiln_control::limits::{Limits, RateLimits};
-use kiln_control::{Denied, Heartbeats};
+use kiln_control::{Denied, Heartbeats, LiveOutput};
 use kiln_model::{Clock, Entropy};
 use kiln_registry::Registry;
 use kiln_store::{Store, StoreConfig};
@@ -31,6 +31,9 @@ use crate::token::Tokens;
 use crate::worker::{self, KernelWorker};
 use crate::{first_start, v0, v2};
 
+/// Twice what a runner keeps of one stream. All of it is in memory while it is read.
+const DEFAULT_OUTPUT_LIMIT: u64 = 64 << 20;
+
 /// What a server needs to be told.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
@@ -48,6 +51,8 @@ pub struct ServerConfig {
     pub plans: bool,
     /// Whether strangers may submit to projects that nobody has.
     pub anonymous_runs: bool,
+    /// How many bytes of output a job may have beside its message.
+    pub output_limit: u64,
     /// Where newer programs for runners are.
     pub releases: Option<Releases>,
     /// Who is told of runner minutes.
@@ -71,6 +76,7 @@ impl ServerConfig {
             record: None,
             plans: false,
             anonymous_runs: true,
+            output_limit: DEFAULT_OUTPUT_LIMIT,
             releases: None,
             billing: Billing::default(),
             backups: None,
@@ -204,6 +210,7 @@ impl Server {
             offers: config.releases.map(Offers::new),
             backups,
             heartbeats: Heartbeats::default(),
+            live: LiveOutput::default(),
             channels: Channels::default(),
             metrics: Metrics::default(),
             limits: Limits::new(config.limits),
@@ -211,6 +218,7 @@ impl Server {
             entropy,
             public_url,
             trusted_proxies: config.trusted_proxies,
+            output_limit: config.output_limit,
             store,
         });
         let opened = app.store.clone();

@@ -14,6 +14,7 @@ mod kernel;
 mod listing;
 mod members;
 mod organizations;
+mod output;
 mod paging;
 mod perf;
 mod perf_img;
@@ -86,6 +87,12 @@ pub(crate) fn routes() -> Router<Shared> {
             "/v0/runners/{runner}/jobs/{job}/token",
             post(channel::renew_pull_token),
         )
+        .route(
+            "/v0/runners/{runner}/jobs/{job}/output/{digest}",
+            get(channel::get_upload_progress)
+                .put(channel::put_upload_chunk)
+                .post(channel::finish_upload),
+        )
         .route("/v0/run", post(run::submit_run))
         .route("/v0/projects/{project}/jobs", get(jobs::list_jobs))
         .route("/v0/projects/{project}/jobs/{job}", get(jobs::get_job))
@@ -96,6 +103,10 @@ pub(crate) fn routes() -> Router<Shared> {
         .route(
             "/v0/projects/{project}/jobs/{job}/events",
             get(events::list_events),
+        )
+        .route(
+            "/v0/projects/{project}/jobs/{job}/output/{iteration}/{stream}",
+            get(output::get_output),
         )
         .route(
             "/v0/projects/{project}/jobs/{job}/retry",

@@ -11,7 +11,6 @@ mod listings;
 mod manifests;
 mod parameters;
 mod projects;
-mod range;
 mod scope;
 mod subject;
 mod token;

@@ -4,17 +4,17 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use kiln_control::housekeeping::{self, Housekeeper};
+use kiln_control::housekeeping;
 use kiln_control::tasks::{Objects, SERVER, TaskHandler};
 use kiln_kernel::{Handler, OnError, Policy, Status, Time, Worker, WorkerConfig};
 use kiln_model::{Digest, Millis};
-use kiln_registry::{Collected, Cursor, Keep, Registry};
 use kiln_store::tape::KernelStore;
 use kiln_store::{Bell, Error, Listener, ObjectKey, Store, Tx};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::Shared;
+use crate::keeper::Keeper;
 
 /// How often heartbeats are written.
 const PULSE: Duration = Duration::from_secs(1);
@@ -49,7 +49,7 @@ pub(crate) fn start_kernel(
             objects: store.objects.clone(),
             handle: handle.clone(),
         }),
-        housekeeper: Arc::new(RegistryKeeper {
+        housekeeper: Arc::new(Keeper {
             store: store.clone(),
             handle,
         }),
@@ -134,35 +134,16 @@ impl Objects for StoredOutputs {
             writer.finish().await.map(drop)
         })
     }
-}
 
-/// The registry lets go of what nobody needs; the kernel's thread waits for it.
-struct RegistryKeeper {
-    store: Store,
-    handle: Handle,
-}
-
-impl fmt::Debug for RegistryKeeper {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RegistryKeeper").finish_non_exhaustive()
+    fn get(&self, key: &ObjectKey, digest: &Digest) -> Result<Vec<u8>, Error> {
+        self.handle.block_on(async {
+            let reader = self.objects.read_named(key, digest).await?;
+            Ok(reader.collect(u64::MAX).await?.to_vec())
+        })
     }
 }
 
-impl Housekeeper for RegistryKeeper {
-    fn page(&self, from: Option<&str>) -> Result<Option<String>, Error> {
-        let cursor = from.and_then(|text| serde_json::from_str(text).ok());
-        let cursor = cursor.unwrap_or(Cursor::Uploads);
-        let registry = Registry::new(self.store.clone());
-        let page = registry.collect(cursor, Keep::default());
-        let (collected, next) = self.handle.block_on(page)?;
-        if collected != Collected::default() {
-            tracing::info!(?collected, "the registry let go of what nobody needs");
-        }
-        Ok(next.map(|next| serde_json::to_string(&next).expect("a cursor is plain data")))
-    }
-}
-
-/// Writes what the channels have heard, once a second, until the server stops.
+/// Writes what the channels have heard, output and signs of life, once a second, until the server stops.
 pub(crate) async fn pulse(app: Shared, stop: CancellationToken) {
     let mut interval = tokio::time::interval(PULSE);
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -170,6 +151,11 @@ pub(crate) async fn pulse(app: Shared, stop: CancellationToken) {
         tokio::select! {
             _ = interval.tick() => {}
             () = stop.cancelled() => return,
+        }
+        if !app.live.is_empty()
+            && let Err(error) = app.store.ledger.submit(app.live.take()).await
+        {
+            tracing::warn!(%error, "what running jobs wrote was not kept; their results bring it again");
         }
         if app.heartbeats.is_empty() {
             continue;

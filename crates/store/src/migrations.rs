@@ -56,6 +56,10 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "0008_billing",
         script: Script::Portable(include_str!("../migrations/0008_billing.sql")),
     },
+    Migration {
+        name: "0009_outputs",
+        script: Script::Portable(include_str!("../migrations/0009_outputs.sql")),
+    },
 ];
 
 impl Script {

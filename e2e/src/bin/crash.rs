@@ -1,14 +1,14 @@
-//! `cargo xtask crash`: kills the server and the runner again and again, and counts what is lost or doubled.
+//! `cargo xtask crash`: kills the server and the runner again and again, and counts what is lost or doubled. With
+//! `--servers N` there are several servers on one PostgreSQL, and one of them at a time is killed.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use kiln_client::Client;
-use kiln_e2e::{RunnerProcess, ServerProcess, Town, shell_image};
-use kiln_model::v0::JobEvent;
+use kiln_e2e::{RunnerProcess, ServerProcess, Several, Town, kill_servers, problems, shell_image};
 use kiln_model::{Entropy as _, JobUuid, Status};
-use kiln_store::testing::SeededEntropy;
+use kiln_store::testing::{SeededEntropy, postgres_database};
 
 const SCRIPT: &str = r#"n=0; while [ $n -lt 20 ]; do n=$((n+1)); sleep 0.01; done; echo '{"loop": {"latency": {"value": 1}}}'"#;
 /// How many jobs may be waiting while the killing goes on.
@@ -16,20 +16,26 @@ const WAITING: usize = 4;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
-    let (mut kills, mut seed) = (100, 1);
+    let (mut kills, mut seed, mut servers) = (100, 1, 1);
     while let Some(argument) = arguments.next() {
         let value = arguments.next().and_then(|value| value.parse::<u64>().ok());
         match (argument.as_str(), value) {
             ("--kills", Some(value)) => kills = value,
             ("--seed", Some(value)) => seed = value,
+            ("--servers", Some(value)) => servers = value,
             _ => {
-                say("usage: crash [--kills N] [--seed S]");
+                say("usage: crash [--kills N] [--seed S] [--servers N]");
                 return ExitCode::from(2);
             }
         }
     }
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let wrong = runtime.block_on(run(kills, &SeededEntropy::new(seed)));
+    let chance = SeededEntropy::new(seed);
+    let wrong = if servers > 1 {
+        runtime.block_on(run_several(servers, kills, &chance))
+    } else {
+        runtime.block_on(run(kills, &chance))
+    };
     for line in &wrong {
         say(&format!("WRONG {line}"));
     }
@@ -39,6 +45,19 @@ fn main() -> ExitCode {
     } else {
         ExitCode::from(1)
     }
+}
+
+/// As many runners and clients as keep the servers busy.
+async fn run_several(servers: u64, kills: u64, chance: &SeededEntropy) -> Vec<String> {
+    let several = Several {
+        servers: usize::try_from(servers).unwrap_or(usize::MAX),
+        runners: 8,
+        clients: 4,
+        kills: u32::try_from(kills).unwrap_or(u32::MAX),
+    };
+    let outcome = kill_servers(several, &postgres_database(), chance).await;
+    say(&format!("{} jobs through {servers} servers", outcome.jobs));
+    outcome.wrong
 }
 
 async fn run(kills: u64, chance: &SeededEntropy) -> Vec<String> {
@@ -133,30 +152,6 @@ async fn check(client: &Client, jobs: &[JobUuid]) -> Vec<String> {
     }
     say(&format!("{} jobs ended: {endings:?}", jobs.len()));
     wrong
-}
-
-/// Numbers without gaps, each step from where the last one led, and no result accepted twice.
-fn problems(events: &[JobEvent]) -> Vec<String> {
-    let mut problems = Vec::new();
-    let mut status = None;
-    let mut results = 0;
-    for (event, number) in events.iter().zip(1..) {
-        if event.number != number {
-            problems.push(format!("event {number} is numbered {}", event.number));
-        }
-        if event.from != status {
-            problems.push(format!(
-                "event {number} leaves {:?}, the job was {status:?}",
-                event.from
-            ));
-        }
-        status = event.to;
-        results += u32::from(status == Some(Status::Completed));
-    }
-    if results > 1 {
-        problems.push(format!("{results} results were accepted"));
-    }
-    problems
 }
 
 fn stop(mut server: ServerProcess, mut runner: RunnerProcess) {

@@ -15,6 +15,10 @@ mod killed;
 #[cfg(test)]
 mod leftovers;
 #[cfg(test)]
+mod live;
+#[cfg(test)]
+mod outputs;
+#[cfg(test)]
 mod paired;
 #[cfg(test)]
 mod pull_request;
@@ -28,5 +32,7 @@ mod run;
 mod runner;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod several_servers;
 #[cfg(test)]
 mod unreadable;

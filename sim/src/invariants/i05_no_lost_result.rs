@@ -21,6 +21,11 @@ pub(super) fn check(view: &View<'_>) -> Result<(), String> {
         if stored.as_ref() != Some(body) {
             return lost("is not what was delivered");
         }
+        if let Some(text) = view.shadow.uploaded.get(&(*job, *epoch))
+            && !view.objects.has_body(text.as_bytes())
+        {
+            return lost("names an upload that is not what was uploaded");
+        }
         let status = view.after.job(*job).map(|job| job.life.status);
         let refused = view
             .after

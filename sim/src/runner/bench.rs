@@ -2,9 +2,14 @@
 
 use std::collections::VecDeque;
 
+use kiln_model::v0::UploadProgress;
+
 use super::{Act, PULSE, Plan, Wake};
 use crate::rng::Rng;
-use crate::wire::{Assignment, Down, Ending, LastWord, Up};
+use crate::wire::{Assignment, Down, Ending, LastWord, Up, UploadStep};
+
+/// Of an output that is uploaded.
+const CHUNK: usize = 16;
 
 /// Pulses without an answer to a last word before the runner tries another connection.
 const PATIENCE: u32 = 2;
@@ -18,6 +23,8 @@ pub(crate) struct BenchRunner {
     /// What the words said on this connection wait for, in order: the acknowledgement of a heartbeat names the job just
     /// like that of a result, so only their order tells them apart.
     expected: VecDeque<Expected>,
+    /// How much of the first result's output the server has, as far as this connection knows; all of it is one more.
+    uploaded: usize,
     impatience: u32,
     disk: Disk,
 }
@@ -32,6 +39,7 @@ enum Link {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Expected {
     Word,
+    Upload,
     Last(i64),
 }
 
@@ -85,6 +93,7 @@ impl BenchRunner {
             }
             Down::Ack(job) => self.acknowledged(job, rng, acts),
             Down::Cancel => self.stop(rng, acts),
+            Down::Uploaded { job, progress } => self.progressed(job, progress, rng, acts),
             Down::Closed => self.cut(),
         }
     }
@@ -94,6 +103,7 @@ impl BenchRunner {
         self.link = Link::Down;
         self.asked = false;
         self.expected.clear();
+        self.uploaded = 0;
         self.impatience = 0;
     }
 
@@ -133,7 +143,11 @@ impl BenchRunner {
 
     /// Says what is to be said first: an undelivered result, then what is being done, then that there is nothing to do.
     fn speak(&mut self, rng: &mut Rng, acts: &mut Vec<Act>) {
-        if let Some(last) = self.disk.spool.front() {
+        if let Some(step) = self.next_step() {
+            self.impatience = 0;
+            self.expected.push_back(Expected::Upload);
+            acts.push(Act::Say(Up::Upload(step)));
+        } else if let Some(last) = self.disk.spool.front() {
             self.impatience = 0;
             self.expected.push_back(Expected::Last(last.of.job));
             acts.push(Act::Say(Up::Last(last.clone())));
@@ -148,7 +162,12 @@ impl BenchRunner {
         } else if let Some(lost) = self.disk.held.take() {
             // A crash took the job. An honest runner says so; a simple one says that it is idle.
             if rng.percent(50) {
-                self.spool(lost, Ending::Failed, "the runner was restarted".to_owned());
+                self.spool(
+                    lost,
+                    Ending::Failed,
+                    "the runner was restarted".to_owned(),
+                    false,
+                );
             }
             self.speak(rng, acts);
         } else if !self.asked {
@@ -192,7 +211,8 @@ impl BenchRunner {
             return;
         };
         let text = work.plan.text(job, epoch, rng);
-        self.spool(work.job, work.plan.ending(), text);
+        let is_large = work.plan.is_large;
+        self.spool(work.job, work.plan.ending(), text, is_large);
         if self.link == Link::Up {
             self.speak(rng, acts);
         }
@@ -203,7 +223,7 @@ impl BenchRunner {
             self.expected.pop_front();
         }
         if let Some(work) = self.work.take() {
-            self.spool(work.job, Ending::Canceled, String::new());
+            self.spool(work.job, Ending::Canceled, String::new(), false);
             self.speak(rng, acts);
         }
     }
@@ -215,13 +235,58 @@ impl BenchRunner {
         let first = self.disk.spool.front().map(|last| last.of.job);
         if expected == job && first == Some(job) {
             self.disk.spool.pop_front();
+            self.uploaded = 0;
             self.speak(rng, acts);
         }
     }
 
+    /// What is to be uploaded next before the first result may be said.
+    fn next_step(&self) -> Option<UploadStep> {
+        let last = self.disk.spool.front().filter(|last| last.is_large)?;
+        let (of, whole) = (last.of.clone(), last.text.clone());
+        let size = whole.len();
+        let chunk = (self.uploaded < size).then(|| {
+            let end = size.min(self.uploaded + CHUNK);
+            self.uploaded..end
+        });
+        (self.uploaded <= size).then_some(UploadStep { of, whole, chunk })
+    }
+
+    fn progressed(
+        &mut self,
+        job: i64,
+        progress: Option<UploadProgress>,
+        rng: &mut Rng,
+        acts: &mut Vec<Act>,
+    ) {
+        if self.expected.pop_front() != Some(Expected::Upload) {
+            return;
+        }
+        let Some(last) = self
+            .disk
+            .spool
+            .front_mut()
+            .filter(|last| last.of.job == job)
+        else {
+            return;
+        };
+        match progress {
+            Some(progress) if progress.complete => self.uploaded = usize::MAX,
+            Some(progress) => self.uploaded = usize::try_from(progress.received).unwrap_or(0),
+            None => last.is_large = false,
+        }
+        self.speak(rng, acts);
+    }
+
     /// The result is on the disk before anything else forgets the job.
-    fn spool(&mut self, of: Assignment, ending: Ending, text: String) {
-        self.disk.spool.push_back(LastWord { of, ending, text });
+    fn spool(&mut self, of: Assignment, ending: Ending, text: String, is_large: bool) {
+        self.disk.spool.push_back(LastWord {
+            of,
+            ending,
+            text,
+            is_large,
+        });
+        self.uploaded = 0;
         self.disk.held = None;
     }
 }

@@ -138,6 +138,7 @@ impl LeaseRunner {
                 of: job.clone(),
                 ending,
                 text: text.clone(),
+                is_large: false,
             })
         };
         let words = [
@@ -204,7 +205,12 @@ impl LeaseRunner {
 
     fn spool(&mut self, of: Assignment, ending: Ending, text: String) -> LastWord {
         let key = (of.job, of.epoch);
-        let last = LastWord { of, ending, text };
+        let last = LastWord {
+            of,
+            ending,
+            text,
+            is_large: false,
+        };
         self.disk.spool.insert(key, last.clone());
         self.disk.held.remove(&key);
         last

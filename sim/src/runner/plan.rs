@@ -16,6 +16,8 @@ pub(crate) struct Plan {
     ending: Ending,
     /// Whether the output can be read.
     readable: bool,
+    /// Whether the output does not fit into a message.
+    pub(crate) is_large: bool,
 }
 
 impl Plan {
@@ -33,6 +35,7 @@ impl Plan {
                 Ending::Completed
             },
             readable: !rng.percent(8),
+            is_large: rng.percent(30),
         }
     }
 

@@ -1,15 +1,16 @@
 //! The bench channel, as the server's own does it: words become calls, and what became of them becomes words.
 
 use kiln_control::jobs::{self, Assigned, Claim, Delivered, Directive, Holder, Output};
+use kiln_control::outputs::Large;
 use kiln_control::{Denied, jobs::Canceled};
-use kiln_model::v0::{IterationOutput, JobOutput};
+use kiln_model::v0::{IterationOutput, JobOutput, LargeOutput, LargeText, TextKind};
 use kiln_model::{Status, Trigger};
 use kiln_store::sql::job::{self, Job};
 use kiln_store::sql::lane;
 use kiln_store::{Bell, Listener, Tx};
 
 use super::lease::actor;
-use super::{Server, Trouble, unexpected, was_rung};
+use super::{Server, Trouble, unexpected, uploads, was_rung};
 use crate::note::Note;
 use crate::wire::{Assignment, Down, Ending, LastWord, Up};
 
@@ -86,6 +87,11 @@ impl Server {
                 }
                 None => Ok(self.let_go(connection)),
             },
+            Up::Upload(step) => {
+                let progress = self.upload(runner, step)?;
+                let job = step.of.job;
+                Ok(vec![Down::Uploaded { job, progress }])
+            }
             Up::Last(last) => {
                 notes.push(Note::Word {
                     runner,
@@ -288,6 +294,7 @@ impl Server {
                     epoch: last.of.epoch,
                     digest: kept.digest().clone(),
                     body: kept.body().to_vec(),
+                    uploaded: last.is_large.then(|| last.text.clone()),
                 });
                 Ok(())
             }
@@ -353,14 +360,33 @@ fn claimed(runner: i64, got: Option<i64>) -> Note {
     }
 }
 
+/// Of an output that was uploaded the message has only the beginning.
 fn bench_output(last: &LastWord) -> Output {
+    let large = last.is_large.then(|| {
+        let size = last.text.len() as u64;
+        Box::new(LargeOutput {
+            digest: uploads::digest(&last.text),
+            size,
+            texts: vec![LargeText {
+                iteration: 0,
+                stream: TextKind::Stdout,
+                path: None,
+                start: 0,
+                size,
+            }],
+        })
+    });
+    let shown = if last.is_large { "cut off" } else { &last.text };
     let output = JobOutput {
         results: vec![IterationOutput {
-            stdout: Some(last.text.clone()),
+            stdout: Some(shown.to_owned()),
             ..IterationOutput::default()
         }],
         error: (last.ending == Ending::Failed).then(|| "it failed".to_owned()),
+        large,
         ..JobOutput::default()
     };
-    Output::new(serde_json::to_vec(&output).expect("an output is plain data"))
+    let large = output.large.as_deref().map(Large::from);
+    let body = serde_json::to_vec(&output).expect("an output is plain data");
+    Output::new(body).with_large(large)
 }

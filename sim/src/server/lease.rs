@@ -122,6 +122,7 @@ impl Server {
                     epoch: last.of.epoch,
                     digest: kept.digest().clone(),
                     body: kept.body().to_vec(),
+                    uploaded: None,
                 });
                 Ok(Reply::Settled)
             }

@@ -82,6 +82,7 @@ impl Server {
         Ok(Self {
             store,
             opened,
+            objects: Arc::clone(&host.objects),
             worker,
             billing,
             kernel_bell,

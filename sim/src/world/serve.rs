@@ -110,7 +110,7 @@ impl World {
     ) -> Result<(), Violation> {
         let now = self.schedule.now();
         let runner = self.processes[process].runner;
-        if *word != Up::Heartbeat {
+        if !matches!(word, Up::Heartbeat | Up::Upload(_)) {
             self.note(format_args!(
                 "process {process} says {}",
                 describe_word(word)
@@ -243,6 +243,7 @@ fn describe_word(word: &Up) -> String {
         Up::Ready => "ready".to_owned(),
         Up::Running => "running".to_owned(),
         Up::Heartbeat => "heartbeat".to_owned(),
+        Up::Upload(step) => format!("upload, job {}", step.of.job),
         Up::Last(last) => describe_request(&Request::Last(last.clone())),
     }
 }

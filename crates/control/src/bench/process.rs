@@ -1,11 +1,12 @@
 //! Output becomes a report's numbers.
 
 use kiln_insight::{Results, read_all, result_texts};
-use kiln_model::v0::{DateTime, JobConfig, JobOutput, PairedOutcome};
-use kiln_model::{JobUuid, Millis, ProjectUuid, Status};
+use kiln_model::v0::{DateTime, JobConfig, JobOutput, LargeOutput, PairedOutcome};
+use kiln_model::{Digest, JobUuid, Millis, ProjectUuid, Status};
 use kiln_store::sql::report::{self, Report, ReportMetric};
 use kiln_store::sql::{job, job_output};
 use kiln_store::{Bell, ObjectKey, Tx};
+use serde::Deserialize;
 
 use super::{RunSettings, pairs, record};
 use crate::{Denied, jobs};
@@ -18,9 +19,20 @@ pub struct Parsed {
     pub paired: Option<PairedOutcome>,
 }
 
-/// Reads the output of a job as its report's settings say, and its own configuration. Pure: no transaction, no I/O.
-pub fn parse(report: &Report, config: &str, output: &[u8]) -> Parsed {
-    match read(report, config, output) {
+/// Which upload a stored output names.
+pub(crate) fn large_digest(output: &[u8]) -> Option<Digest> {
+    #[derive(Deserialize)]
+    struct Names {
+        large: Option<LargeOutput>,
+    }
+    let names: Names = serde_json::from_slice(output).ok()?;
+    names.large.map(|large| large.digest)
+}
+
+/// Reads the output of a job, with what was uploaded beside it, as its report's settings say, and its own configuration.
+/// Pure: no transaction, no I/O.
+pub fn parse(report: &Report, config: &str, output: &[u8], uploaded: &str) -> Parsed {
+    match read(report, config, output, uploaded) {
         Ok((metrics, paired)) => Parsed {
             metrics: Ok(metrics),
             paired,
@@ -36,11 +48,13 @@ fn read(
     report: &Report,
     config: &str,
     output: &[u8],
+    uploaded: &str,
 ) -> Result<(Vec<ReportMetric>, Option<PairedOutcome>), String> {
     let config: JobConfig = serde_json::from_str(config)
         .map_err(|error| format!("the stored job cannot be read: {error}"))?;
-    let output: JobOutput = serde_json::from_slice(output)
+    let mut output: JobOutput = serde_json::from_slice(output)
         .map_err(|error| format!("the stored output cannot be read: {error}"))?;
+    output.fill(uploaded);
     let settings: Option<kiln_model::v0::Settings> = serde_json::from_str(&report.settings)
         .map_err(|error| format!("the stored settings cannot be read: {error}"))?;
     let settings = RunSettings::check(settings.as_ref()).map_err(|denied| denied.to_string())?;
@@ -148,7 +162,7 @@ fn times(job: &job::Job) -> (Millis, Millis) {
 mod tests {
     use kiln_insight::Adapter;
     use kiln_model::Millis;
-    use kiln_model::v0::IterationOutput;
+    use kiln_model::v0::{IterationOutput, LargeText, TextKind};
 
     use super::*;
 
@@ -191,7 +205,7 @@ mod tests {
     #[test]
     fn each_adapter_is_reached_by_its_name_on_the_wire() {
         for adapter in Adapter::ALL.iter().copied() {
-            let parsed = parse(&report(adapter), CONFIG, &output("no result"));
+            let parsed = parse(&report(adapter), CONFIG, &output("no result"), "");
             let reason = parsed.metrics.unwrap_err();
             let expected = format!("the adapter {adapter} cannot read result 0: ");
             assert!(reason.starts_with(&expected), "{reason}");
@@ -201,7 +215,7 @@ mod tests {
     #[test]
     fn output_of_a_harness_becomes_metrics() {
         let text = "BenchmarkAdd-2   1000   12.5 ns/op   16 B/op";
-        let metrics = parse(&report(Adapter::GoBench), CONFIG, &output(text))
+        let metrics = parse(&report(Adapter::GoBench), CONFIG, &output(text), "")
             .metrics
             .unwrap();
         let found: Vec<(&str, &str, f64)> = metrics
@@ -213,5 +227,26 @@ mod tests {
             ("BenchmarkAdd-2", "latency", 12.5),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_was_uploaded_is_read_in_the_place_of_its_beginning() {
+        let whole = "BenchmarkAdd-2   1000   12.5 ns/op";
+        let mut stored: JobOutput = serde_json::from_slice(&output("Bench")).unwrap();
+        stored.large = Some(Box::new(LargeOutput {
+            digest: Digest::from_hash(&[7; 32]).unwrap(),
+            size: whole.len() as u64,
+            texts: vec![LargeText {
+                iteration: 0,
+                stream: TextKind::Stdout,
+                path: None,
+                start: 0,
+                size: whole.len() as u64,
+            }],
+        }));
+        let stored = serde_json::to_vec(&stored).unwrap();
+        assert_eq!(large_digest(&stored), Digest::from_hash(&[7; 32]));
+        let parsed = parse(&report(Adapter::GoBench), CONFIG, &stored, whole);
+        assert_eq!(parsed.metrics.unwrap().len(), 1);
     }
 }

@@ -3,12 +3,13 @@
 use kiln_model::{Digest, Kind, Status, Trigger};
 use kiln_store::Tx;
 use kiln_store::sql::job::{self, Job};
-use kiln_store::sql::job_output;
+use kiln_store::sql::{job_live, job_output};
 use sha2::{Digest as _, Sha256};
 
 use super::Holder;
 use super::advance::{Cause, advance, advance_with};
 use crate::Denied;
+use crate::outputs::{self, Large};
 use crate::tasks::{self, Task};
 
 /// What a job's process wrote, as it is stored, with its digest taken once outside the transaction.
@@ -16,12 +17,23 @@ use crate::tasks::{self, Task};
 pub struct Output {
     body: Vec<u8>,
     digest: Digest,
+    large: Option<Large>,
 }
 
 impl Output {
     pub fn new(body: Vec<u8>) -> Self {
         let digest = Digest::from_hash(&Sha256::digest(&body)).expect("SHA-256 has 32 bytes");
-        Self { body, digest }
+        Self {
+            body,
+            digest,
+            large: None,
+        }
+    }
+
+    /// The same, with what was uploaded beside it.
+    #[must_use]
+    pub fn with_large(self, large: Option<Large>) -> Self {
+        Self { large, ..self }
     }
 
     pub const fn digest(&self) -> &Digest {
@@ -92,7 +104,11 @@ fn accept(
             life.message = None;
         }
     })?;
+    if let Some(large) = &output.large {
+        outputs::accept(tx, job, large)?;
+    }
     job_output::replace(tx, job.id, job.life.epoch, &output.digest, &output.body)?;
+    job_live::forget(tx, job.id)?;
     if job.ask.kind == Kind::Bench {
         tasks::send(
             tx,
@@ -118,7 +134,11 @@ fn publishes(tx: &mut dyn Tx, job: &Job) -> Result<bool, Denied> {
 
 /// The output of a job that failed or was canceled is evidence, and never replaces a result.
 pub(super) fn keep_evidence(tx: &mut dyn Tx, job: &Job, output: &Output) -> Result<(), Denied> {
+    if let Some(large) = &output.large {
+        outputs::accept(tx, job, large)?;
+    }
     job_output::keep(tx, job.id, job.life.epoch, &output.digest, &output.body)?;
+    job_live::forget(tx, job.id)?;
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kiln_kernel::{Handler, Kv as _, MessageView, Preparing, Slot, Status, Step, TimerKey};
 use kiln_model::{Digest, Millis};
-use kiln_store::sql::{job, job_output, project, report};
+use kiln_store::sql::{job, job_output, job_upload, project, report};
 use kiln_store::tape::KernelStore;
 use kiln_store::{DatabaseErrorKind, Error, ObjectKey, Query, Tx};
 
@@ -17,6 +17,8 @@ use crate::{Denied, jobs, queues, session};
 /// Where outputs come to rest. Writing the same bytes under the same key again is harmless.
 pub trait Objects: Send + Sync + fmt::Debug {
     fn put(&self, key: &ObjectKey, digest: &Digest, body: &[u8]) -> Result<(), Error>;
+    /// The whole of an object.
+    fn get(&self, key: &ObjectKey, digest: &Digest) -> Result<Vec<u8>, Error>;
 }
 
 /// The kernel's handler for every task of the server.
@@ -107,7 +109,7 @@ impl TaskHandler {
         let Some(found) = found else {
             return Ok(Prepared::Nothing(Task::Process { job: id, epoch }));
         };
-        let parsed = bench::parse(&found.report, &found.config, &found.body);
+        let parsed = self.parse(&found)?;
         let asked = (found.object_key.to_string(), found.digest.to_string());
         self.store
             .outside("keep an output", &asked, || {
@@ -126,11 +128,43 @@ impl TaskHandler {
     }
 }
 
+impl TaskHandler {
+    /// Reads the output, with what was uploaded beside it.
+    fn parse(&self, found: &Found) -> Result<Parsed, Status> {
+        let unread = |error: &dyn fmt::Display| {
+            Status::Store(format!("an uploaded output was not read: {error}"))
+        };
+        let named = bench::large_digest(&found.body);
+        let upload = found
+            .uploads
+            .iter()
+            .find(|upload| Some(&upload.digest) == named.as_ref());
+        let Some(upload) = upload else {
+            return Ok(bench::parse(&found.report, &found.config, &found.body, ""));
+        };
+        let key = ObjectKey::parse(&upload.object_key).map_err(|error| unread(&error))?;
+        let asked = (key.to_string(), upload.digest.to_string());
+        let uploaded = self.store.outside("read an uploaded output", &asked, || {
+            let bytes = self.objects.get(&key, &upload.digest)?;
+            Ok(String::from_utf8(bytes).unwrap_or_default())
+        });
+        let uploaded = uploaded.map_err(|error| unread(&error))?;
+        Ok(bench::parse(
+            &found.report,
+            &found.config,
+            &found.body,
+            &uploaded,
+        ))
+    }
+}
+
 struct Found {
     report: report::Report,
     /// The job's own words about what it is.
     config: String,
     body: Vec<u8>,
+    /// What the output may name.
+    uploads: Vec<job_upload::Upload>,
     digest: Digest,
     object_key: ObjectKey,
 }
@@ -160,6 +194,7 @@ fn load(query: &mut dyn Query, id: i64, epoch: i64) -> Result<Option<Found>, Den
         report,
         config: found.ask.work,
         body,
+        uploads: job_upload::named(query, id, epoch)?,
         digest: output.digest,
         object_key: output_key(project.uuid, uuid),
     }))
@@ -193,6 +228,9 @@ pub(crate) fn status(denied: Denied) -> Status {
         | Denied::Taken(_)
         | Denied::InUse { .. }
         | Denied::Conflict(_)
+        | Denied::TooLarge(_)
+        | Denied::OutOfOrder { .. }
+        | Denied::NotUploaded
         | Denied::Unauthorized
         | Denied::TooMany(_)
         | Denied::Forbidden

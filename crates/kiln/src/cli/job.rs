@@ -79,7 +79,7 @@ pub(crate) struct Named {
 pub(crate) struct Logs {
     #[command(flatten)]
     pub(crate) named: Named,
-    /// Wait until the job has ended
+    /// Print what it writes while it runs, and wait until it has ended
     #[arg(long, short)]
     pub(crate) follow: bool,
 }

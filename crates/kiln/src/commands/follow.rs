@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kiln_client::{Client, Error};
+use kiln_client::{Client, Error, FeedCursor, FeedItem};
 use kiln_model::v0::{Job, JobEvent};
 use kiln_model::{JobUuid, Status};
 
@@ -22,10 +22,31 @@ pub(super) async fn follow(
     job: JobUuid,
     mut see: impl FnMut(&JobEvent) -> Result<(), Failure>,
 ) -> Result<Job, Failure> {
-    let mut after = 0;
+    let see_event = |item: &FeedItem| match item {
+        FeedItem::Event(event) => see(event),
+        FeedItem::Output { .. } => Ok(()),
+    };
+    follow_items(client, project, job, false, see_event).await
+}
+
+/// The same with what the job writes, if that is wanted.
+pub(super) async fn follow_items(
+    client: &Client,
+    project: &str,
+    job: JobUuid,
+    with_output: bool,
+    mut see: impl FnMut(&FeedItem) -> Result<(), Failure>,
+) -> Result<Job, Failure> {
+    let mut followed = Followed {
+        client,
+        project,
+        job,
+        with_output,
+        seen: FeedCursor::default(),
+    };
     let mut failed = 0;
     loop {
-        match follow_once(client, project, job, &mut after, &mut see).await {
+        match followed.once(&mut see).await {
             Ok(Some(job)) => return Ok(job),
             Ok(None) => failed = 0,
             Err(Cut::Seeing(failure)) => return Err(failure),
@@ -72,32 +93,46 @@ enum Cut {
     Seeing(Failure),
 }
 
-/// One feed; the job, if there is nothing more to come.
-async fn follow_once(
-    client: &Client,
-    project: &str,
+/// A job, and how far it was followed.
+struct Followed<'a> {
+    client: &'a Client,
+    project: &'a str,
     job: JobUuid,
-    after: &mut i64,
-    see: &mut impl FnMut(&JobEvent) -> Result<(), Failure>,
-) -> Result<Option<Job>, Cut> {
-    let feed = client.follow_job(project, job, *after).await;
-    let mut feed = feed.map_err(Cut::Feed)?;
-    loop {
-        match feed.next().await {
-            Ok(Some(event)) => {
-                *after = event.number;
-                see(&event).map_err(Cut::Seeing)?;
-                if event.to == Some(Status::Completed) {
-                    return until_read(client, project, job).await.map_err(Cut::Feed);
+    with_output: bool,
+    seen: FeedCursor,
+}
+
+impl Followed<'_> {
+    /// One feed; the job, if there is nothing more to come.
+    async fn once(
+        &mut self,
+        see: &mut impl FnMut(&FeedItem) -> Result<(), Failure>,
+    ) -> Result<Option<Job>, Cut> {
+        let (client, project, job) = (self.client, self.project, self.job);
+        let feed = if self.with_output {
+            client.follow_job_output(project, job, self.seen).await
+        } else {
+            client.follow_job(project, job, self.seen.event).await
+        };
+        let mut feed = feed.map_err(Cut::Feed)?;
+        loop {
+            match feed.next_item().await {
+                Ok(Some(item)) => {
+                    self.seen.pass(&item);
+                    see(&item).map_err(Cut::Seeing)?;
+                    if matches!(&item, FeedItem::Event(event) if event.to == Some(Status::Completed))
+                    {
+                        return until_read(client, project, job).await.map_err(Cut::Feed);
+                    }
                 }
+                // A cut connection is no reason to stop: the next feed begins after what was seen.
+                Ok(None) | Err(Error::Unreachable { .. }) => break,
+                Err(error) => return Err(Cut::Feed(error)),
             }
-            // A cut connection is no reason to stop: the next feed begins after what was seen.
-            Ok(None) | Err(Error::Unreachable { .. }) => break,
-            Err(error) => return Err(Cut::Feed(error)),
         }
+        let job = client.get_job(project, job).await.map_err(Cut::Feed)?;
+        Ok(is_over(&job).then_some(job))
     }
-    let job = client.get_job(project, job).await.map_err(Cut::Feed)?;
-    Ok(is_over(&job).then_some(job))
 }
 
 /// Waits until the results of a completed job have been read. The job, if that cannot be done: then it stays completed, and

@@ -1,6 +1,6 @@
 //! `kiln job`.
 
-use kiln_client::{Client, Page};
+use kiln_client::{Client, FeedItem, Page};
 use kiln_model::Status;
 use kiln_model::v0::{DateTime, Job, JobEvent, JobOutput, Waiting};
 use serde::Serialize;
@@ -8,7 +8,8 @@ use tokio::runtime::Runtime;
 
 use super::Context;
 use super::connection::Connection;
-use super::follow::follow;
+use super::follow::{follow, follow_items};
+use super::logs::{Printed, fill};
 use super::target::from_client;
 use crate::cli::job::{self as cli, Follow, List, Logs, Named};
 use crate::failure::{Exit, Failure};
@@ -59,10 +60,20 @@ impl Desk<'_> {
     }
 
     fn logs(&self, logs: &Logs) -> Result<Exit, Failure> {
+        let (named, json) = (&logs.named, logs.named.project.access.json.json);
+        let project = &named.project.project;
+        let mut printed = Printed::new(self.context.terminal);
         if logs.follow {
-            self.follow(&logs.named, |_| Ok(()))?;
+            let see = |item: &FeedItem| if json { Ok(()) } else { printed.see(item) };
+            let following = follow_items(self.client, project, named.job, true, see);
+            self.runtime.block_on(following)?;
         }
-        let job = self.get(&logs.named)?;
+        let mut job = self.get(named)?;
+        if let Some(output) = &mut job.output {
+            self.runtime
+                .block_on(fill(self.client, project, named.job, output))
+                .map_err(from_client)?;
+        }
         let Some(output) = &job.output else {
             self.context.terminal.note(&format!(
                 "The job is {} and has written nothing yet.",
@@ -70,9 +81,11 @@ impl Desk<'_> {
             ));
             return Ok(Exit::Ok);
         };
-        self.print(logs.named.project.access.json.json, output, || {
-            output_text(output)
-        })?;
+        if printed.is_empty() {
+            self.print(json, output, || output_text(output))?;
+        } else {
+            printed.print_rest(output)?;
+        }
         Ok(ending(&job))
     }
 

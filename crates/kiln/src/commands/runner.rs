@@ -101,9 +101,10 @@ pub(super) fn agent(
     let blocked = addresses_of(&config.server_url);
     let host = host_facts(backend.name());
     let executor = executor(&config.data_dir, quiet, blocked, backend)?;
+    let http = http_client()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     Agent::new(config, Arc::new(executor), clock, Arc::new(SystemEntropy))
-        .map(|agent| agent.with_host(host))
+        .map(|agent| agent.with_host(host).with_uploads(http))
         .map_err(|error| explain(&error))
 }
 
@@ -130,9 +131,6 @@ fn executor(
     blocked: Vec<IpAddr>,
     backend: Box<dyn Backend>,
 ) -> Result<SandboxExecutor, Failure> {
-    let broke = |error: &dyn std::error::Error| {
-        Failure::unexpected("this host cannot execute jobs").because(error)
-    };
     kiln_sandbox::sweep().map_err(|error| broke(&error))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     SandboxExecutor::open(
@@ -142,12 +140,20 @@ fn executor(
             ..SandboxExecutorConfig::new(data.join("cache"))
         },
         backend,
-        reqwest::Client::builder()
-            .build()
-            .map_err(|error| broke(&error))?,
+        http_client()?,
         Arc::clone(&clock),
     )
     .map_err(|error| broke(&error))
+}
+
+fn http_client() -> Result<reqwest::Client, Failure> {
+    reqwest::Client::builder()
+        .build()
+        .map_err(|error| broke(&error))
+}
+
+fn broke(error: &dyn std::error::Error) -> Failure {
+    Failure::unexpected("this host cannot execute jobs").because(error)
 }
 
 /// The first time: finish what is held. The second time: stop it.

@@ -43,6 +43,7 @@ pub(super) struct Plan {
     limits: RateLimits,
     record: Option<PathBuf>,
     plans: bool,
+    output_limit: u64,
     releases: Option<Releases>,
     billing: Billing,
     anonymous_runs: bool,
@@ -74,6 +75,7 @@ impl Plan {
             limits: limits(settings)?,
             record: settings.get("record").map(PathBuf::from),
             plans: settings.is_on("plans")?,
+            output_limit: output_limit(settings)?,
             releases: settings.get("releases").map(releases),
             billing: billing(settings, &data)?,
             anonymous_runs: settings.is_on("anonymous-runs")?,
@@ -155,6 +157,20 @@ fn times(settings: &Settings) -> Result<JobTimes, Failure> {
     })
 }
 
+/// What one process can hold in memory while it is read.
+const MAX_OUTPUT_MIB: u64 = 1_024;
+
+/// In bytes.
+fn output_limit(settings: &Settings) -> Result<u64, Failure> {
+    let text = settings.need("max-output")?;
+    let mebibytes: Option<u64> = text.parse().ok();
+    let mebibytes = mebibytes.filter(|given| *given <= MAX_OUTPUT_MIB);
+    mebibytes.map(|given| given << 20).ok_or_else(|| {
+        Failure::usage(format!("--max-output {text:?} is not a number of MiB"))
+            .hint(format!("give a whole number from 0 to {MAX_OUTPUT_MIB}"))
+    })
+}
+
 fn limits(settings: &Settings) -> Result<RateLimits, Failure> {
     let text = settings.need("rate-limits")?;
     text.parse().map_err(|error: NotRateLimits| {
@@ -191,6 +207,7 @@ pub(super) async fn start(context: &Context<'_>, plan: &Plan) -> Result<Server, 
         limits: plan.limits.clone(),
         record: plan.record.clone(),
         plans: plan.plans,
+        output_limit: plan.output_limit,
         releases: plan.releases.clone(),
         billing: plan.billing.clone(),
         anonymous_runs: plan.anonymous_runs,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ClaimedJob, Conditions, IterationOutput};
+use super::{ClaimedJob, Conditions, IterationOutput, LargeOutput, LiveText};
 use crate::JobUuid;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,12 +19,17 @@ pub enum RunnerMessage {
     /// Set-up is done; the benchmark starts.
     Running,
     Heartbeat,
+    /// Ours: what the job has written since the last time. It is not answered.
+    Output(LiveText),
     Completed {
         job: JobUuid,
         results: Vec<IterationOutput>,
         /// Ours: under which conditions it ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conditions: Option<Box<Conditions>>,
+        /// Ours: what was uploaded because it does not fit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        large: Option<Box<LargeOutput>>,
     },
     Failed {
         job: JobUuid,
@@ -34,6 +39,9 @@ pub enum RunnerMessage {
         /// Ours: under which conditions it ran.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         conditions: Option<Box<Conditions>>,
+        /// Ours: what was uploaded because it does not fit.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        large: Option<Box<LargeOutput>>,
     },
     Canceled {
         job: JobUuid,
@@ -118,6 +126,14 @@ mod tests {
         )
         .unwrap();
         assert!(matches!(failed, RunnerMessage::Failed { .. }));
+    }
+
+    #[test]
+    fn a_piece_of_output_reads_as_it_was_written() {
+        let text =
+            r#"{"event":"output","iteration":0,"stream":"stdout","start":3,"text":"so far"}"#;
+        let output: RunnerMessage = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&output).unwrap(), text);
     }
 
     #[test]

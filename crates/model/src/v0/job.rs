@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Conditions, DateTime, PairedConfig, Spec};
+use super::{Conditions, DateTime, LargeOutput, PairedConfig, Spec};
 use crate::{Digest, JobUuid, ProjectUuid, RunnerUuid};
 
 /// Stored at submission, sent at claim.
@@ -101,6 +101,9 @@ pub struct JobOutput {
     /// Ours: under which conditions it ran, as the runner tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Box<Conditions>>,
+    /// Ours: texts that are longer than what is shown here, and where they lie in what the runner uploaded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub large: Option<Box<LargeOutput>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

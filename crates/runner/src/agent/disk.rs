@@ -1,7 +1,7 @@
 //! The spool as the agent uses it: off its own thread, with every failure told and none fatal.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kiln_model::JobUuid;
@@ -19,6 +19,11 @@ impl Disk {
     pub(super) fn open(data_dir: &Path) -> Result<Self, AgentError> {
         let spool = Arc::new(Spool::open(data_dir)?);
         Ok(Self { spool })
+    }
+
+    /// Where the output lies that goes beside the message about a job.
+    pub(super) fn large_path(&self, job: JobUuid) -> PathBuf {
+        self.spool.large_path(job)
     }
 
     pub(super) fn recover(&self) -> Result<Vec<Delivery>, AgentError> {

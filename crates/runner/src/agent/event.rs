@@ -3,6 +3,7 @@
 use kiln_model::v0::{ClaimedJob, ServerMessage};
 use kiln_model::{JobUuid, Millis};
 
+use crate::delivery::Attachment;
 use crate::{Delivery, Offer};
 
 /// When something happened, and the chance that goes with it.
@@ -31,6 +32,11 @@ pub enum Event {
     Spooled,
     /// The result could not be written to disk.
     NotSpooled,
+    /// The output that goes beside a result is with the server, or is not taken.
+    Uploaded {
+        job: JobUuid,
+        taken: bool,
+    },
     /// Time has passed.
     Tick,
     /// Finish and deliver what is held, then end.
@@ -55,6 +61,11 @@ pub enum Effect {
     StopWork,
     /// Writes a result to disk; then the job is no longer held. Answered by `Spooled` or `NotSpooled`.
     Spool(Delivery),
+    /// Brings to the server what goes beside a result. Answered by `Uploaded`.
+    Upload {
+        job: JobUuid,
+        large: Attachment,
+    },
     /// Removes a delivered result from disk.
     Forget(JobUuid),
     Remark(Remark),

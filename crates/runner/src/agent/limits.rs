@@ -32,3 +32,6 @@ pub(super) const SPOOL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// For stopping a job, its grace included, and reporting that.
 pub(super) const STOP_PATIENCE: Duration = Duration::from_secs(15);
+
+/// Output beside a message is held in memory until it is on disk; a server may take more than this host can spare.
+pub(super) const MAX_BESIDE: usize = 256 << 20;

@@ -9,13 +9,14 @@ use kiln_model::{Clock, Entropy, Millis};
 use tokio_util::sync::CancellationToken;
 
 use super::disk::Disk;
-use super::limits::{CLOSE_PATIENCE, POLL_SECONDS, STOP_PATIENCE};
+use super::limits::{CLOSE_PATIENCE, MAX_BESIDE, POLL_SECONDS, STOP_PATIENCE};
+use super::upload::{Upload, Uploading};
 use super::work::Work;
 use super::{
     AgentConfig, AgentError, Effect, Event, Exit, Moment, Outgoing, Phase, Remark, Shutdown, State,
 };
 use crate::Offer;
-use crate::channel::{Connection, Heard, Target};
+use crate::channel::{Connection, Greeting, Heard, Target};
 use crate::executor::Executor;
 use crate::timer::{Timer, TokioTimer};
 
@@ -29,6 +30,8 @@ pub struct Agent {
     entropy: Arc<dyn Entropy>,
     updates: bool,
     host: Option<HostFacts>,
+    /// For uploads.
+    http: Option<reqwest::Client>,
     connected: CancellationToken,
 }
 
@@ -66,6 +69,7 @@ impl Agent {
             entropy,
             updates: false,
             host: None,
+            http: None,
             connected: CancellationToken::new(),
         })
     }
@@ -88,6 +92,16 @@ impl Agent {
         }
     }
 
+    /// Uploads output that does not fit into a message, where the server takes it. The owner of the client has chosen its
+    /// TLS provider and proxies.
+    #[must_use]
+    pub fn with_uploads(self, http: reqwest::Client) -> Self {
+        Self {
+            http: Some(http),
+            ..self
+        }
+    }
+
     /// Canceled when the server has been reached for the first time.
     pub fn connected(&self) -> CancellationToken {
         self.connected.clone()
@@ -106,7 +120,9 @@ impl Agent {
             state,
             agent: self,
             connection: None,
+            greeting: Greeting::default(),
             work: Work::None,
+            uploading: Uploading::default(),
             is_reachable: true,
         };
         owner.run(shutdown).await
@@ -117,7 +133,10 @@ struct Owner {
     agent: Agent,
     state: State,
     connection: Option<Connection>,
+    /// Of the newest channel.
+    greeting: Greeting,
     work: Work,
+    uploading: Uploading,
     /// As last logged.
     phase: Phase,
     is_reachable: bool,
@@ -139,6 +158,7 @@ impl Owner {
                 }
                 heard = hear(&mut self.connection) => self.heard(heard),
                 event = self.work.next() => event,
+                event = self.uploading.next() => event,
                 () = sleep(&*self.agent.timer, wake) => Event::Tick,
             };
             if let Some(exit) = self.handle(event).await {
@@ -174,7 +194,8 @@ impl Owner {
     fn heard(&mut self, heard: Heard) -> Event {
         let server = self.agent.target.server();
         match heard {
-            Heard::Connected => {
+            Heard::Connected(greeting) => {
+                self.greeting = greeting;
                 self.is_reachable = true;
                 self.agent.connected.cancel();
                 tracing::info!("connected to {server}");
@@ -203,20 +224,64 @@ impl Owner {
             Effect::Close => return self.on_connection(Connection::close),
             Effect::Send(message) => {
                 let text = encode(&message, self.agent.host.as_ref());
-                return self.on_connection(|connection| connection.send(text));
+                let lost = self.on_connection(|connection| connection.send(text));
+                if lost.is_none() && message == Outgoing::Heartbeat {
+                    self.tell_output();
+                }
+                return lost;
             }
             Effect::SetUp(job) => {
                 self.agent.disk.hold(job.uuid).await;
                 self.work = Work::set_up(&self.agent.executor, *job);
             }
-            Effect::Execute => self.work = std::mem::take(&mut self.work).execute(),
+            Effect::Execute => {
+                let beside = self.beside();
+                self.work = std::mem::take(&mut self.work).execute(beside);
+            }
             Effect::StopWork => self.work = std::mem::take(&mut self.work).stop(),
             Effect::Spool(delivery) => return Some(self.agent.disk.write(delivery).await),
+            Effect::Upload { job, large } => {
+                let Some(http) = self.agent.http.clone().filter(|_| self.beside() > 0) else {
+                    return Some(Event::Uploaded { job, taken: false });
+                };
+                self.uploading = Uploading::start(Upload {
+                    http,
+                    target: self.agent.target.clone(),
+                    timer: Arc::clone(&self.agent.timer),
+                    job,
+                    large,
+                    path: self.agent.disk.large_path(job),
+                });
+            }
             Effect::Forget(job) => self.agent.disk.forget(job).await,
             Effect::Remark(remark) => log_remark(&remark),
             Effect::Exit(_) => unreachable!("handled by the caller"),
         }
         None
+    }
+
+    /// Tells what the command has written, where the server wants to hear it. What does not go out now is lost: the result
+    /// brings it again.
+    fn tell_output(&self) {
+        let (Some(limit), Some(connection)) = (self.greeting.live_piece, &self.connection) else {
+            return;
+        };
+        for text in self.work.written(limit) {
+            let message = RunnerMessage::Output(text);
+            let text = serde_json::to_string(&message).expect("a message has only text keys");
+            if !connection.has_room() || connection.send(text).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// How many bytes of output may go beside a message.
+    fn beside(&self) -> usize {
+        let limit = self.greeting.output_limit.unwrap_or_default();
+        match self.agent.http {
+            Some(_) => usize::try_from(limit).map_or(MAX_BESIDE, |limit| limit.min(MAX_BESIDE)),
+            None => 0,
+        }
     }
 
     /// A connection that takes nothing any more is as good as lost.

@@ -12,6 +12,10 @@
 //! Beside that the channel comes and goes. A job is not disturbed by it: when the channel is back, the agent
 //! says `running` again and goes on with heartbeats, or delivers what is owed, before it asks for another job.
 //!
+//! **Output that goes beside a result** is brought to the server before the result that names it is sent, and asked about
+//! again on every new channel. Heartbeats keep the lease meanwhile. What the server does not take is left out, and the
+//! message with the beginnings goes alone.
+//!
 //! **Which acknowledgement is the last one.** The server answers `running`, every heartbeat and the terminal
 //! message alike, in order, with the same words. So the agent counts the answers it is owed: the terminal
 //! message is acknowledged by the one after all earlier ones. After a `cancel` the server owes no fixed number
@@ -31,7 +35,7 @@ use super::limits::{
     CLOSE_PATIENCE, HEARTBEAT_INTERVAL, READY_INTERVAL, SPOOL_INTERVAL, STOP_PATIENCE,
 };
 use crate::{Delivery, Offer};
-use duty::{Cause, Duty};
+use duty::{Cause, Duty, Upload};
 use link::{Link, Talk};
 
 /// What the agent is about, in one word.
@@ -70,11 +74,7 @@ impl State {
         let duty = if owed.is_empty() {
             Duty::free(now)
         } else {
-            Duty::Delivering {
-                owed,
-                sent_at: None,
-                settled: false,
-            }
+            Duty::recovered(owed)
         };
         Self {
             link: Link::Down {
@@ -148,6 +148,7 @@ impl State {
             Event::Executed(delivery) => self.executed(delivery, &mut effects),
             Event::Spooled => self.spooled(now, &mut effects),
             Event::NotSpooled => self.not_spooled(now),
+            Event::Uploaded { job, taken } => self.uploaded(job, taken, now, &mut effects),
             Event::Tick => self.tick(moment, &mut effects),
             Event::Drain => self.drain(now, &mut effects),
             Event::Stop => self.stop(now, &mut effects),
@@ -194,7 +195,7 @@ impl State {
                 effects.push(Effect::Remark(Remark::UnexpectedJob(job.uuid)));
             }
             ServerMessage::NoJob => self.duty.answered(),
-            ServerMessage::Cancel => self.canceled(effects),
+            ServerMessage::Cancel => self.canceled(now, effects),
             ServerMessage::Update {
                 version,
                 url,
@@ -230,19 +231,23 @@ impl State {
             owed,
             sent_at,
             settled,
+            upload,
+            was_held,
         } = &mut self.duty
         else {
             talk.unanswered = talk.unanswered.saturating_sub(1);
             return;
         };
-        if talk.unanswered > 0 && !*settled {
-            talk.unanswered -= 1;
+        if sent_at.is_none() || (talk.unanswered > 0 && !*settled) {
+            talk.unanswered = talk.unanswered.saturating_sub(1);
             return;
         }
         owed.pop_front();
         talk.unanswered = 0;
         *sent_at = None;
         *settled = false;
+        *upload = Upload::Due;
+        *was_held = false;
         let is_all = owed.is_empty();
         effects.push(Effect::Forget(job));
         if !is_all {
@@ -254,7 +259,7 @@ impl State {
         }
     }
 
-    fn canceled(&mut self, effects: &mut Vec<Effect>) {
+    fn canceled(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         match &mut self.duty {
             Duty::SettingUp { job } | Duty::Executing { job } => {
                 let job = *job;
@@ -265,7 +270,15 @@ impl State {
                 effects.push(Effect::StopWork);
             }
             Duty::Stopping { cause, .. } => *cause = Cause::Canceled,
-            Duty::Spooling { settled, .. } | Duty::Delivering { settled, .. } => *settled = true,
+            Duty::Spooling { settled, .. } => *settled = true,
+            Duty::Delivering {
+                settled, sent_at, ..
+            } => {
+                *settled = true;
+                if sent_at.is_none() {
+                    self.deliver(now, effects);
+                }
+            }
             Duty::Free { .. } => {}
         }
     }
@@ -319,10 +332,31 @@ impl State {
         } = &self.duty
         {
             self.duty = Duty::Delivering {
-                owed: VecDeque::from([delivery.clone()]),
+                owed: VecDeque::from([delivery.clone().spooled()]),
                 sent_at: None,
                 settled: *settled,
+                upload: Upload::Due,
+                was_held: true,
             };
+            self.deliver(now, effects);
+        }
+    }
+
+    fn uploaded(&mut self, job: JobUuid, taken: bool, now: Millis, effects: &mut Vec<Effect>) {
+        let Duty::Delivering {
+            owed,
+            sent_at: None,
+            upload: upload @ Upload::UnderWay,
+            ..
+        } = &mut self.duty
+        else {
+            return;
+        };
+        if let Some(next) = owed.front_mut().filter(|next| next.job() == job) {
+            *upload = Upload::Done;
+            if !taken {
+                *next = next.clone().without_large();
+            }
             self.deliver(now, effects);
         }
     }
@@ -360,10 +394,8 @@ impl State {
                 self.disconnected(moment, effects);
             }
             Link::Dialing { .. } => {}
-            Link::Up(talk) => {
-                if self.duty.is_leased() && now >= talk.beat_at {
-                    self.send_counted(Outgoing::Heartbeat, now, effects);
-                }
+            Link::Up(_) => {
+                self.beat_if_due(now, effects);
                 self.ask_if_due(now, effects);
             }
         }
@@ -439,6 +471,15 @@ impl State {
         }
     }
 
+    fn beat_if_due(&mut self, now: Millis, effects: &mut Vec<Effect>) {
+        if let Link::Up(talk) = &self.link
+            && self.duty.is_leased()
+            && now >= talk.beat_at
+        {
+            self.send_counted(Outgoing::Heartbeat, now, effects);
+        }
+    }
+
     /// Sends a message that the server answers with an acknowledgement of the job.
     fn send_counted(&mut self, message: Outgoing, now: Millis, effects: &mut Vec<Effect>) {
         if let Link::Up(talk) = &mut self.link {
@@ -448,12 +489,36 @@ impl State {
     }
 
     fn deliver(&mut self, now: Millis, effects: &mut Vec<Effect>) {
-        if let (Link::Up(_), Duty::Delivering { owed, sent_at, .. }) = (&self.link, &mut self.duty)
-            && let Some(next) = owed.front()
-        {
-            *sent_at = Some(now);
-            effects.push(Effect::Send(Outgoing::Result(next.clone())));
+        let (
+            Link::Up(_),
+            Duty::Delivering {
+                owed,
+                sent_at,
+                settled,
+                upload,
+                ..
+            },
+        ) = (&self.link, &mut self.duty)
+        else {
+            return;
+        };
+        let Some(next) = owed.front_mut() else {
+            return;
+        };
+        match (next.large(), *upload) {
+            // The server wants nothing more of a job that it has canceled.
+            (Some(_), _) if *settled => *next = next.clone().without_large(),
+            (Some(large), Upload::Due) => {
+                *upload = Upload::UnderWay;
+                let (job, large) = (next.job(), large.clone());
+                effects.push(Effect::Upload { job, large });
+                return self.beat_if_due(now, effects);
+            }
+            (Some(_), Upload::UnderWay) => return,
+            (Some(_), Upload::Done) | (None, _) => {}
         }
+        *sent_at = Some(now);
+        effects.push(Effect::Send(Outgoing::Result(next.clone())));
     }
 }
 
@@ -461,3 +526,5 @@ impl State {
 mod properties;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod uploads;

@@ -4,13 +4,13 @@ use std::future;
 use std::sync::Arc;
 
 use kiln_model::JobUuid;
-use kiln_model::v0::{ClaimedJob, Conditions};
+use kiln_model::v0::{ClaimedJob, Conditions, LiveText};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Event;
-use crate::executor::{Execution, Executor, Prepared, SetUpError};
-use crate::{Delivery, report};
+use crate::executor::{Execution, Executor, LiveOutput, Prepared, SetUpError, Terms};
+use crate::{Delivery, MAX_MESSAGE_BYTES, report};
 
 #[derive(Default)]
 pub(super) enum Work {
@@ -28,6 +28,9 @@ pub(super) enum Work {
     },
     Executing {
         job: JobUuid,
+        /// How many bytes of output may go beside the message.
+        beside: usize,
+        live: LiveOutput,
         cancel: CancellationToken,
         task: AbortOnDropHandle<Execution>,
     },
@@ -43,19 +46,37 @@ impl Work {
         }
     }
 
-    /// Starts what is ready.
-    pub(super) fn execute(self) -> Self {
+    /// Starts what is ready. Up to `beside` bytes of its output may go beside the message.
+    pub(super) fn execute(self, beside: usize) -> Self {
         match self {
             Self::Ready {
                 job,
                 cancel,
                 prepared,
-            } => Self::Executing {
-                job,
-                task: AbortOnDropHandle::new(tokio::spawn(prepared.execute(cancel.clone()))),
-                cancel,
-            },
+            } => {
+                let live = LiveOutput::default();
+                let terms = Terms {
+                    cancel: cancel.clone(),
+                    output_bytes: beside.max(MAX_MESSAGE_BYTES),
+                    live: live.clone(),
+                };
+                Self::Executing {
+                    job,
+                    beside,
+                    live,
+                    task: AbortOnDropHandle::new(tokio::spawn(prepared.execute(terms))),
+                    cancel,
+                }
+            }
             other @ (Self::None | Self::SettingUp { .. } | Self::Executing { .. }) => other,
+        }
+    }
+
+    /// What the command that runs has written since the last look.
+    pub(super) fn written(&self, limit: usize) -> Vec<LiveText> {
+        match self {
+            Self::Executing { live, .. } => live.take(limit),
+            Self::None | Self::SettingUp { .. } | Self::Ready { .. } => Vec::new(),
         }
     }
 
@@ -91,11 +112,13 @@ impl Work {
                 *self = work;
                 Event::SetUp(result)
             }
-            Self::Executing { job, task, .. } => {
+            Self::Executing {
+                job, beside, task, ..
+            } => {
                 let delivery = match task.await {
                     Ok(execution) => {
                         log_conditions(*job, &execution.conditions);
-                        report::of_execution(*job, execution)
+                        report::of_execution(*job, execution, *beside)
                     }
                     Err(_) => panicked(*job, "run"),
                 };

@@ -4,10 +4,10 @@ use std::error::Error as _;
 use std::fmt::Write as _;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use kiln_model::v0::ServerMessage;
+use kiln_model::v0::{LIVE_OUTPUT_HEADER, OUTPUT_LIMIT_HEADER, ServerMessage};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use tokio_tungstenite::tungstenite::http::StatusCode;
+use tokio_tungstenite::tungstenite::http::{HeaderMap, StatusCode};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
@@ -35,10 +35,19 @@ pub(crate) struct Connection {
     _task: AbortOnDropHandle<()>,
 }
 
+/// What a server says about itself when a channel opens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Greeting {
+    /// How many bytes of output it takes beside a message; none if it does not know of such a thing.
+    pub(crate) output_limit: Option<u64>,
+    /// How many bytes of what a job writes while it runs it takes in one message; none if it does not want to hear of it.
+    pub(crate) live_piece: Option<usize>,
+}
+
 /// What a connection tells. `Refused` and `Lost` come last.
 #[derive(Debug)]
 pub(crate) enum Heard {
-    Connected,
+    Connected(Greeting),
     Message(ServerMessage),
     Refused,
     /// With the reason, for people.
@@ -72,6 +81,11 @@ impl Connection {
             .map_err(|_| Stuck)
     }
 
+    /// Whether something that may be lost can be sent without getting in the way of what may not.
+    pub(crate) fn has_room(&self) -> bool {
+        self.outgoing.capacity() > OUTGOING / 2
+    }
+
     /// Begins an orderly close: what the server has sent is still heard, and then that it is lost.
     pub(crate) fn close(&self) -> Result<(), Stuck> {
         self.outgoing
@@ -96,8 +110,9 @@ async fn converse(
         .max_message_size(Some(MAX_MESSAGE_BYTES))
         .max_frame_size(Some(MAX_MESSAGE_BYTES));
     match connect_async_with_config(request, Some(config), true).await {
-        Ok((socket, _)) => {
-            if tell.send(Heard::Connected).await.is_err() {
+        Ok((socket, answer)) => {
+            let greeting = Greeting::read(answer.headers());
+            if tell.send(Heard::Connected(greeting)).await.is_err() {
                 return Heard::Lost(String::new());
             }
             Heard::Lost(pump(socket, to_send, tell).await)
@@ -107,6 +122,16 @@ async fn converse(
             status => Heard::Lost(format!("the server answered {status}")),
         },
         Err(error) => Heard::Lost(describe(&error)),
+    }
+}
+
+impl Greeting {
+    fn read(headers: &HeaderMap) -> Self {
+        let said = |name: &str| headers.get(name)?.to_str().ok();
+        Self {
+            output_limit: said(OUTPUT_LIMIT_HEADER).and_then(|limit| limit.parse().ok()),
+            live_piece: said(LIVE_OUTPUT_HEADER).and_then(|size| size.parse().ok()),
+        }
     }
 }
 

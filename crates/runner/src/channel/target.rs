@@ -1,5 +1,6 @@
 //! Where a runner's channel is, and what opens it.
 
+use kiln_model::{Digest, JobUuid};
 use reqwest::Url;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::handshake::client::Request;
@@ -11,12 +12,14 @@ use crate::AgentError;
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     server: String,
+    /// Where the runner is, over HTTP.
+    runner: Url,
     request: Request,
 }
 
 impl Target {
     pub(crate) fn new(server: &str, runner: &str, key: &str) -> Result<Self, AgentError> {
-        let url = channel_url(server, runner)?;
+        let (url, runner) = channel_url(server, runner)?;
         let mut request = url
             .as_str()
             .into_client_request()
@@ -27,6 +30,7 @@ impl Target {
         request.headers_mut().insert(AUTHORIZATION, key);
         Ok(Self {
             server: server.trim_end_matches('/').to_owned(),
+            runner,
             request,
         })
     }
@@ -36,12 +40,27 @@ impl Target {
         &self.server
     }
 
+    /// Where output goes that does not fit into a message.
+    pub(crate) fn upload_url(&self, job: JobUuid, digest: &Digest) -> Url {
+        let mut url = self.runner.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.extend(["jobs", &job.to_string(), "output", digest.as_str()]);
+        }
+        url
+    }
+
+    /// The runner's credential, as it is sent.
+    pub(crate) fn authorization(&self) -> &HeaderValue {
+        &self.request.headers()[AUTHORIZATION]
+    }
+
     pub(super) fn request(&self) -> Request {
         self.request.clone()
     }
 }
 
-fn channel_url(server: &str, runner: &str) -> Result<Url, AgentError> {
+/// Where the runner's channel is, and the runner itself over HTTP.
+fn channel_url(server: &str, runner: &str) -> Result<(Url, Url), AgentError> {
     let refuse = || AgentError::Address(server.chars().take(200).collect());
     let mut url = Url::parse(server).map_err(|_| refuse())?;
     let scheme = match url.scheme() {
@@ -53,7 +72,7 @@ fn channel_url(server: &str, runner: &str) -> Result<Url, AgentError> {
         || url.password().is_some()
         || url.query().is_some()
         || url.fragment().is_some();
-    if has_more || url.set_scheme(scheme).is_err() {
+    if has_more {
         return Err(refuse());
     }
     // A URL drops such segments, and the request would go elsewhere.
@@ -63,8 +82,13 @@ fn channel_url(server: &str, runner: &str) -> Result<Url, AgentError> {
     url.path_segments_mut()
         .map_err(|()| refuse())?
         .pop_if_empty()
-        .extend(["v0", "runners", runner, "channel"]);
-    Ok(url)
+        .extend(["v0", "runners", runner]);
+    let over_http = url.clone();
+    url.path_segments_mut()
+        .map_err(|()| refuse())?
+        .push("channel");
+    url.set_scheme(scheme).map_err(|()| refuse())?;
+    Ok((url, over_http))
 }
 
 #[cfg(test)]
@@ -83,7 +107,7 @@ mod tests {
                 "wss://host/kiln/v0/runners/rack-7/channel",
             ),
         ] {
-            assert_eq!(channel_url(server, "rack-7").unwrap().as_str(), url);
+            assert_eq!(channel_url(server, "rack-7").unwrap().0.as_str(), url);
         }
     }
 
@@ -110,8 +134,18 @@ mod tests {
             channel_url("http://host", ".."),
             Err(AgentError::Runner(_))
         ));
-        let url = channel_url("http://host", "a/b?c").unwrap();
+        let (url, _) = channel_url("http://host", "a/b?c").unwrap();
         assert_eq!(url.as_str(), "ws://host/v0/runners/a%2Fb%3Fc/channel");
+    }
+
+    #[test]
+    fn output_goes_below_the_runner_over_http() {
+        let target = Target::new("https://host/kiln/", "r", "key").unwrap();
+        let job = "01a1de48-2639-76f0-ac7d-6f226b3e8aa1".parse().unwrap();
+        let digest = Digest::from_hash(&[0; 32]).unwrap();
+        let url = target.upload_url(job, &digest);
+        let expected = format!("https://host/kiln/v0/runners/r/jobs/{job}/output/{digest}");
+        assert_eq!(url.as_str(), expected);
     }
 
     #[test]

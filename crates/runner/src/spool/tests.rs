@@ -1,3 +1,5 @@
+use kiln_model::Digest;
+use kiln_model::v0::{LargeOutput, RunnerMessage};
 use tempfile::TempDir;
 
 use super::*;
@@ -154,4 +156,54 @@ fn results_are_for_the_owner_alone() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&spool.results), 0o700);
     assert_eq!(mode(&spool.result_path(job(EARLY))), 0o600);
+}
+
+/// A result with `bytes` beside it.
+fn large_result(text: &str, bytes: &str) -> Delivery {
+    let job = job(text);
+    let large = LargeOutput {
+        digest: Digest::from_hash(&[7; 32]).unwrap(),
+        size: bytes.len() as u64,
+        texts: Vec::new(),
+    };
+    let message = RunnerMessage::Completed {
+        job,
+        results: Vec::new(),
+        conditions: None,
+        large: Some(Box::new(large)),
+    };
+    Delivery::encode(job, &message).with_bytes(bytes.into())
+}
+
+#[test]
+fn output_beside_a_result_survives_a_restart_and_goes_with_it() {
+    let directory = TempDir::new().unwrap();
+    let delivery = large_result(EARLY, "whole");
+    let spool = open(&directory);
+    spool.write(&delivery).unwrap();
+    let path = spool.large_path(job(EARLY));
+    assert_eq!(fs::read(&path).unwrap(), b"whole");
+    assert_eq!(spool.recover().unwrap(), [delivery.spooled()]);
+    spool.forget(job(EARLY)).unwrap();
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_result_whose_output_is_not_whole_goes_alone() {
+    let directory = TempDir::new().unwrap();
+    let delivery = large_result(EARLY, "whole");
+    let spool = open(&directory);
+    spool.write(&delivery).unwrap();
+    fs::write(spool.large_path(job(EARLY)), "who").unwrap();
+    assert_eq!(spool.recover().unwrap(), [delivery.without_large()]);
+}
+
+#[test]
+fn output_of_a_result_that_was_never_written_is_removed() {
+    let directory = TempDir::new().unwrap();
+    let spool = open(&directory);
+    let path = spool.large_path(job(EARLY));
+    fs::write(&path, "whole").unwrap();
+    assert_eq!(spool.recover().unwrap(), []);
+    assert!(!path.exists());
 }

@@ -163,10 +163,19 @@ impl Session<'_> {
             } => self.ready(poll_timeout, runner).await,
             RunnerMessage::Running => self.running().await,
             RunnerMessage::Heartbeat => self.heartbeat().await,
+            RunnerMessage::Output(text) => {
+                // Of a job that this channel does not execute nobody wants to hear.
+                if let State::Executing(execution) = &self.state {
+                    let job = &execution.job;
+                    self.app.live.hear(job.id, job.life.epoch, text);
+                }
+                Ok(())
+            }
             RunnerMessage::Completed {
                 job,
                 results,
                 conditions,
+                large,
             } => {
                 self.deliver(
                     job,
@@ -174,6 +183,7 @@ impl Session<'_> {
                         results,
                         error: None,
                         conditions,
+                        large,
                     },
                 )
                 .await
@@ -183,6 +193,7 @@ impl Session<'_> {
                 results,
                 error,
                 conditions,
+                large,
             } => {
                 self.deliver(
                     job,
@@ -190,6 +201,7 @@ impl Session<'_> {
                         results,
                         error: Some(error),
                         conditions,
+                        large,
                     },
                 )
                 .await
@@ -202,8 +214,8 @@ impl Session<'_> {
                 let wrote = !results.is_empty() || conditions.is_some();
                 let output = wrote.then_some(JobOutput {
                     results,
-                    error: None,
                     conditions,
+                    ..JobOutput::default()
                 });
                 words::canceled(self.app, &self.runner, job, output)
                     .await
@@ -421,6 +433,12 @@ pub(super) fn own_trouble(denied: Denied) -> End {
         return End::Close {
             code: 1008,
             reason: "the key of this runner is not valid any more",
+        };
+    }
+    if matches!(denied, Denied::NotUploaded) {
+        return End::Close {
+            code: 1008,
+            reason: "the output that this result names is not here: upload it first",
         };
     }
     tracing::error!(error = %denied, "a runner's word could not be carried out");

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use kiln_control::bench::Tier;
 use kiln_control::jobs::{self, Canceled, Delivered, Directive, Holder, Output};
+use kiln_control::outputs::Large;
 use kiln_control::{Credential, Denied};
 use kiln_model::v0::JobOutput;
 use kiln_model::{JobUuid, Millis, Status, Trigger};
@@ -98,12 +99,14 @@ pub(super) async fn delivered(
     app: &App,
     runner: &Runner,
     uuid: JobUuid,
-    output: JobOutput,
+    mut output: JobOutput,
 ) -> Result<Option<Delivered>, Denied> {
     let error = output.error.clone();
     let failed = error.is_some();
+    output.forget_strays();
+    let large = output.large.as_deref().map(Large::from);
     let body = serde_json::to_vec(&output).expect("an output is plain data");
-    let output = Output::new(body);
+    let output = Output::new(body).with_large(large);
     let (runner_id, actor) = (runner.id, view::actor(runner.uuid));
     let credential = credential(runner);
     let outcome = app

@@ -68,8 +68,11 @@ fn show(operation: &Operation) -> Value {
 fn part(name: &str) -> Value {
     match name {
         "job" | "key" => json!({ "type": "string", "format": "uuid" }),
-        "worker" | "seq" => json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX }),
+        "worker" | "seq" | "iteration" => {
+            json!({ "type": "integer", "minimum": 0, "maximum": u32::MAX })
+        }
         "permission" => kind(PERMISSION),
+        "stream" => json!({ "type": "string", "enum": ["stdout", "stderr", "file"] }),
         _ => json!({ "type": "string", "minLength": 1 }),
     }
 }

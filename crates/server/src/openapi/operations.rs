@@ -128,7 +128,8 @@ operations! {
     get "/v0/projects/{project}/jobs" list_jobs () -> 200 Page("Job"), "A project's jobs, the newest first";
     get "/v0/projects/{project}/jobs/{job}" get_job () -> 200 One("Job"), "A job and, at its end, its output";
     post "/v0/projects/{project}/jobs/{job}/cancel" cancel_job () -> 200 One("Job"), "Cancel a job";
-    get "/v0/projects/{project}/jobs/{job}/events" list_events () -> 200 All("JobEvent"), "What happened to a job; live as `text/event-stream`";
+    get "/v0/projects/{project}/jobs/{job}/events" list_events () -> 200 All("JobEvent"), "What happened to a job; live as `text/event-stream`, with what it writes where `output=true`";
+    get "/v0/projects/{project}/jobs/{job}/output/{iteration}/{stream}" get_output () -> 200 Text, "A text that a job wrote, or with `Range` a part of it; `stream` is stdout, stderr or file, with the file's `path` in the query";
     post "/v0/projects/{project}/jobs/{job}/retry" retry_job () -> 201 One("Job"), "Do an ended job again, as a new job";
     get "/v0/projects/{project}/jobs/{job}/why" explain_job () -> 200 One("Waiting"), "Why a job waits";
     get "/v0/projects/{project}/reports" list_reports () -> 200 Page("Report"), "A project's reports, the newest first";
@@ -187,6 +188,9 @@ operations! {
     post "/v0/runners/{runner}/jobs" claim_job ("ClaimRequest") -> 200 Anything, "The next job, or null when none came in time";
     get "/v0/runners/{runner}/jobs/{job}" open_job_channel () -> 101 Socket, "A channel for one claimed job";
     post "/v0/runners/{runner}/jobs/{job}/token" renew_pull_token () -> 200 One("PullToken"), "Another token for the job's image";
+    get "/v0/runners/{runner}/jobs/{job}/output/{digest}" get_upload_progress () -> 200 One("UploadProgress"), "How far the upload of an output has come that does not fit into a message";
+    put "/v0/runners/{runner}/jobs/{job}/output/{digest}" put_upload_chunk () -> 200 One("UploadProgress"), "Its next chunk; `start`, the `size` of the whole and the digest of this `chunk` in the query";
+    post "/v0/runners/{runner}/jobs/{job}/output/{digest}" finish_upload () -> 200 One("UploadProgress"), "Check and keep the whole";
     get "/v0/specs" list_specs () -> 200 Page("Spec"), "All specs";
     post "/v0/specs" create_spec ("NewSpec") -> 201 One("Spec"), "A new spec";
     get "/v0/specs/{spec}" get_spec () -> 200 One("Spec"), "A spec";

@@ -267,7 +267,10 @@ schemas! {
     ];
     "ClaimRequest": [may("poll_timeout", SECONDS)];
     "PullToken": [is("oci_token", Text)];
-    "JobOutput": [is("results", Many("IterationOutput")), may("error", Text), may("conditions", Anything)];
+    "JobOutput": [is("results", Many("IterationOutput")), may("error", Text), may("conditions", Anything), may("large", One("LargeOutput"))];
+    "LargeOutput": [is("digest", Text), is("size", Integer), is("texts", Many("LargeText"))];
+    "LargeText": [is("iteration", Integer), is("stream", OneOf(&["stdout", "stderr", "file"])), may("path", Text), is("start", Integer), is("size", Integer)];
+    "UploadProgress": [is("received", Integer), is("complete", Boolean)];
     "IterationOutput": [is("exit_code", Integer), may("stdout", Text), may("stderr", Text), may("output", Anything)];
     "JobEvent": [
         is("number", Integer), is("event", Text), may("from", Text), may("to", Text), is("epoch", Integer),

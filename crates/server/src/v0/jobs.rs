@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use kiln_control::bench::{self, RetryRun};
-use kiln_control::{Denied, access, jobs};
+use kiln_control::{Denied, access, jobs, live};
 use kiln_model::v0::{DateTime, Job, JobOutput, Permission, Waiting};
 use kiln_model::{JobUuid, ReportUuid, Status};
 use kiln_store::sql::job::{self, Listing};
@@ -83,17 +83,22 @@ pub(super) async fn get_job(
 ) -> ApiResult<Json<Job>> {
     let read = move |query: &mut dyn Query| {
         let found = find(query, &caller, &project_ref, uuid, Permission::View)?;
-        let output = job_output::find(query, found.id, found.life.epoch)?;
-        Ok::<_, Denied>((
-            show(query, &found)?,
-            // What a program wrote is for those who can be named.
-            output.filter(|_| found.life.status.is_ended() && !caller.is_anonymous()),
-            unreadable(query, &found)?,
-        ))
+        // What a program wrote is for those who can be named.
+        let may_see = found.life.status.is_ended() && !caller.is_anonymous();
+        let written = if may_see {
+            written(query, &found)?
+        } else {
+            None
+        };
+        let unreadable = unreadable(query, &found)?;
+        Ok::<_, Denied>((show(query, &found)?, written, unreadable))
     };
-    let (mut shown, output, unreadable) = app.store.reader.read(read).await?;
-    if let Some(output) = output {
-        let mut output = load(&app, output).await?;
+    let (mut shown, written, unreadable) = app.store.reader.read(read).await?;
+    if let Some(written) = written {
+        let mut output = match written {
+            Written::Stored(output) => load(&app, output).await?,
+            Written::Partial(output) => output,
+        };
         // Where stock clients look for a reason.
         output.error = output.error.or_else(|| shown.error.clone());
         shown.output = Some(output);
@@ -103,6 +108,24 @@ pub(super) async fn get_job(
         shown.output.get_or_insert_default().error = Some(reason);
     }
     Ok(Json(shown))
+}
+
+/// What is there of a job's output.
+pub(super) enum Written {
+    Stored(job_output::JobOutput),
+    /// The runner never delivered one: what it told while the job ran.
+    Partial(JobOutput),
+}
+
+pub(super) fn written<Q: Query + ?Sized>(
+    query: &mut Q,
+    found: &job::Job,
+) -> Result<Option<Written>, Denied> {
+    let (id, epoch) = (found.id, found.life.epoch);
+    if let Some(stored) = job_output::find(query, id, epoch)? {
+        return Ok(Some(Written::Stored(stored)));
+    }
+    Ok(live::partial_output(query, id, epoch)?.map(Written::Partial))
 }
 
 /// Stock clients wait for `processed` and know no other end of a completed job; they tell their version in every request.
@@ -221,7 +244,7 @@ pub(super) fn unreadable<Q: Query + ?Sized>(
         .map(|report| report.error.unwrap_or_default()))
 }
 
-async fn load(app: &App, output: job_output::JobOutput) -> ApiResult<JobOutput> {
+pub(super) async fn load(app: &App, output: job_output::JobOutput) -> ApiResult<JobOutput> {
     let bytes = match (output.body, output.object_key) {
         (Some(body), _) => body,
         (None, Some(key)) => {
@@ -234,7 +257,7 @@ async fn load(app: &App, output: job_output::JobOutput) -> ApiResult<JobOutput> 
     serde_json::from_slice(&bytes).map_err(|error| corrupt(&error))
 }
 
-fn corrupt(error: &dyn std::error::Error) -> ApiError {
+pub(super) fn corrupt(error: &dyn std::error::Error) -> ApiError {
     ApiError::from(kiln_store::Error::Corrupt {
         what: format!("a job's output: {error}"),
     })

@@ -11,7 +11,7 @@ use super::CONTENT_DIGEST;
 use super::bandwidth;
 use super::dispatch::Call;
 use super::error::{OciError, OciResult};
-use super::range::Wanted;
+use crate::range::Wanted;
 
 pub(super) async fn get_blob(call: &Call, digest: &Digest) -> OciResult<Response> {
     let repository = call.repository()?;

@@ -13,8 +13,8 @@ use super::access::{self, Taking};
 use super::challenge::{self, Reason};
 use super::dispatch::Call;
 use super::error::{OciError, OciResult};
-use super::range::Claimed;
 use super::{bandwidth, drain, projects};
+use crate::range::Claimed;
 use crate::token::Action;
 
 const UPLOAD_UUID: HeaderName = HeaderName::from_static("docker-upload-uuid");

@@ -15,7 +15,11 @@ mod job_socket;
 #[cfg(test)]
 mod life;
 #[cfg(test)]
+mod live;
+#[cfg(test)]
 mod otlp;
+#[cfg(test)]
+mod outputs;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]

@@ -224,6 +224,10 @@ impl Town {
 
     pub(crate) async fn feed(&self, place: &Place, job: &str, last: Option<&str>) -> Feed {
         let path = format!("/v0/projects/{}/jobs/{job}/events", place.project);
+        self.feed_at(&path, last).await
+    }
+
+    pub(crate) async fn feed_at(&self, path: &str, last: Option<&str>) -> Feed {
         let mut request = reqwest::Client::new()
             .get(format!("{}{path}", self.url))
             .header(AUTHORIZATION, format!("Bearer {}", self.admin))

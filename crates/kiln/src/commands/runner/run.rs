@@ -112,6 +112,7 @@ fn show(context: &Context<'_>, wanted: &RunnerRun, execution: Execution) -> Resu
             results,
             error: error.clone(),
             conditions: Some(Box::new(execution.conditions)),
+            large: None,
         })?;
     } else {
         for result in &results {

@@ -39,7 +39,19 @@ pub(super) enum Duty {
         sent_at: Option<Millis>,
         /// The server has canceled the job: any acknowledgement ends it.
         settled: bool,
+        /// What goes beside the first.
+        upload: Upload,
+        /// Whether the job of the first was held on this very channel: then heartbeats keep its lease during an upload.
+        was_held: bool,
     },
+}
+
+/// Where the output is that goes beside a result, as far as this channel knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Upload {
+    Due,
+    UnderWay,
+    Done,
 }
 
 const STOPPED: &str = "the runner was stopped while it held this job; submit it again";
@@ -93,7 +105,28 @@ impl Duty {
 
     /// Whether heartbeats keep a lease.
     pub(super) const fn is_leased(&self) -> bool {
-        matches!(self, Self::SettingUp { .. } | Self::Executing { .. })
+        matches!(
+            self,
+            Self::SettingUp { .. }
+                | Self::Executing { .. }
+                | Self::Delivering {
+                    settled: false,
+                    upload: Upload::UnderWay,
+                    was_held: true,
+                    ..
+                }
+        )
+    }
+
+    /// Results that an earlier process has left.
+    pub(super) fn recovered(owed: VecDeque<Delivery>) -> Self {
+        Self::Delivering {
+            owed,
+            sent_at: None,
+            settled: false,
+            upload: Upload::Due,
+            was_held: false,
+        }
     }
 
     /// The server has answered the open question, without a job.
@@ -106,7 +139,20 @@ impl Duty {
     pub(super) fn channel_lost(&mut self, now: Millis) {
         match self {
             Self::Free { .. } => *self = Self::free(now),
-            Self::Delivering { sent_at, .. } => *sent_at = None,
+            Self::Delivering {
+                sent_at,
+                upload,
+                was_held,
+                ..
+            } => {
+                *sent_at = None;
+                // Not every server answers heartbeats on a later channel; a result that is late for its lease still counts.
+                *was_held = false;
+                // The server may have let go of it by the time there is a channel again.
+                if *upload == Upload::Done {
+                    *upload = Upload::Due;
+                }
+            }
             Self::SettingUp { .. }
             | Self::Executing { .. }
             | Self::Stopping { .. }

@@ -94,11 +94,18 @@ impl Talk {
                 let poll = Duration::from_secs(u64::from(POLL_SECONDS));
                 asked_at.map(|at| at + poll + POLL_PATIENCE)
             }
-            Duty::SettingUp { .. } | Duty::Executing { .. } => {
-                (self.unanswered > 0).then(|| self.silent_since + HEARTBEAT_PATIENCE)
-            }
+            Duty::SettingUp { .. } | Duty::Executing { .. } => self.beat_answered_by(),
             Duty::Stopping { .. } | Duty::Spooling { .. } => None,
-            Duty::Delivering { sent_at, .. } => sent_at.map(|at| at + DELIVERY_PATIENCE),
+            Duty::Delivering {
+                sent_at: Some(at), ..
+            } => Some(*at + DELIVERY_PATIENCE),
+            Duty::Delivering { sent_at: None, .. } => {
+                self.beat_answered_by().filter(|_| duty.is_leased())
+            }
         }
+    }
+
+    fn beat_answered_by(&self) -> Option<Millis> {
+        (self.unanswered > 0).then(|| self.silent_since + HEARTBEAT_PATIENCE)
     }
 }

@@ -26,6 +26,9 @@ enum Op {
     Disk {
         works: bool,
     },
+    Upload {
+        taken: bool,
+    },
     Drain,
     Stop,
     /// From a server that says anything.
@@ -62,6 +65,7 @@ fn circumstance() -> impl Strategy<Value = Op> {
         1 => Just(Op::Cut),
         4 => any::<bool>().prop_map(|succeeds| Op::Work { succeeds }),
         1 => any::<bool>().prop_map(|works| Op::Disk { works }),
+        2 => any::<bool>().prop_map(|taken| Op::Upload { taken }),
     ]
 }
 
@@ -96,6 +100,7 @@ fn happen(world: &mut World, op: &Op) {
         Op::Cut => world.cut(),
         Op::Work { succeeds } => world.work(*succeeds),
         Op::Disk { works } => world.disk_works = *works,
+        Op::Upload { taken } => world.upload(*taken),
         Op::Drain => world.drain(),
         Op::Stop => world.stop(),
         Op::Say(speech) => {

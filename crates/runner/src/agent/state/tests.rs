@@ -4,7 +4,7 @@ use kiln_model::v0::ClaimedJob;
 
 use super::*;
 
-const JOB: &str = "01a1de47-71b7-7681-a510-54ad0fe9b85b";
+pub(super) const JOB: &str = "01a1de47-71b7-7681-a510-54ad0fe9b85b";
 const OTHER: &str = "01a1de48-2639-76f0-ac7d-6f226b3e8aa1";
 
 pub(super) fn job_id(text: &str) -> JobUuid {
@@ -26,24 +26,24 @@ fn result(job: &str) -> Delivery {
     Delivery::completed(job_id(job), Vec::new(), None)
 }
 
-fn ack(job: &str) -> Event {
+pub(super) fn ack(job: &str) -> Event {
     Event::Received(ServerMessage::Ack {
         job: Some(job_id(job)),
     })
 }
 
-fn received(message: ServerMessage) -> Event {
+pub(super) fn received(message: ServerMessage) -> Event {
     Event::Received(message)
 }
 
 /// A state and its time.
-struct Machine {
+pub(super) struct Machine {
     state: State,
     now: Millis,
 }
 
 impl Machine {
-    fn new(spooled: Vec<Delivery>) -> Self {
+    pub(super) fn new(spooled: Vec<Delivery>) -> Self {
         let now = Millis(5_000);
         Self {
             state: State::new(spooled, now),
@@ -51,7 +51,7 @@ impl Machine {
         }
     }
 
-    fn on(&mut self, event: Event) -> Vec<Effect> {
+    pub(super) fn on(&mut self, event: Event) -> Vec<Effect> {
         let moment = Moment {
             now: self.now,
             jitter: u32::MAX,
@@ -59,16 +59,16 @@ impl Machine {
         self.state.apply(event, moment)
     }
 
-    fn after(&mut self, span: Duration) -> Vec<Effect> {
+    pub(super) fn after(&mut self, span: Duration) -> Vec<Effect> {
         self.now = self.now + span;
         self.on(Event::Tick)
     }
 
-    fn second(&mut self) -> Vec<Effect> {
+    pub(super) fn second(&mut self) -> Vec<Effect> {
         self.after(Duration::from_secs(1))
     }
 
-    fn connect(&mut self) -> Vec<Effect> {
+    pub(super) fn connect(&mut self) -> Vec<Effect> {
         while self.on(Event::Tick) != [Effect::Connect] {
             self.now = self.state.next_wake().unwrap();
         }
@@ -90,7 +90,7 @@ impl Machine {
     }
 
     /// `running` is sent and answered.
-    fn executing() -> Self {
+    pub(super) fn executing() -> Self {
         let mut machine = Self::setting_up();
         let effects = machine.on(Event::SetUp(Ok(())));
         assert_eq!(effects, [Effect::Send(Outgoing::Running), Effect::Execute]);
@@ -110,11 +110,11 @@ impl Machine {
     }
 }
 
-fn ready() -> Effect {
+pub(super) fn ready() -> Effect {
     Effect::Send(Outgoing::Ready { introduce: true })
 }
 
-fn send(delivery: Delivery) -> Effect {
+pub(super) fn send(delivery: Delivery) -> Effect {
     Effect::Send(Outgoing::Result(delivery))
 }
 

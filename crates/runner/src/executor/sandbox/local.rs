@@ -17,7 +17,7 @@ use super::stage::{Stage, StageError};
 use super::task::Task;
 use super::turns::Schedule;
 use super::{SandboxExecutor, Shared, blocking};
-use crate::executor::{Execution, Prepared as _, SetUpError};
+use crate::executor::{Execution, Prepared as _, SetUpError, Terms};
 
 /// What to run, and on what.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ impl SandboxExecutor {
             Ok(parts) => {
                 let sides = Sides::one(parts);
                 let prepared = Box::new(PreparedJob::new(sides, schedule, task, conditions));
-                Ok(prepared.execute(cancel).await)
+                Ok(prepared.execute(Terms::new(cancel)).await)
             }
             Err(error) => Err(SetUpError {
                 error: error.to_string(),

@@ -8,7 +8,6 @@ use futures_util::future::BoxFuture;
 use kiln_insight::Side;
 use kiln_model::v0::Conditions;
 use kiln_sandbox::{CancelToken, CollectedFile, Exit, FileLimit, FileOutcome, Limits, Outcome};
-use tokio_util::sync::CancellationToken;
 
 use super::measured;
 use super::sink::Sink;
@@ -16,8 +15,8 @@ use super::stage::{Stage, StageError};
 use super::task::Task;
 use super::turns::Schedule;
 use super::{Parts, blocking};
-use crate::executor::{Execution, Prepared, Verdict, conditions as told};
-use crate::{Captured, Iteration, MAX_MESSAGE_BYTES, Output};
+use crate::executor::{Execution, LiveOutput, Prepared, Terms, Verdict, conditions as told};
+use crate::{Captured, Iteration, Output};
 
 /// As many as a job may ask for.
 const MAX_FILES: usize = 255;
@@ -68,7 +67,7 @@ impl PreparedJob {
 }
 
 impl Prepared for PreparedJob {
-    fn execute(self: Box<Self>, cancel: CancellationToken) -> BoxFuture<'static, Execution> {
+    fn execute(self: Box<Self>, terms: Terms) -> BoxFuture<'static, Execution> {
         Box::pin(async move {
             let conditions = self.conditions.clone();
             let canceler = match CancelToken::new() {
@@ -76,7 +75,10 @@ impl Prepared for PreparedJob {
                 Err(error) => return failed(&StageError::new(Stage::Run, &error), conditions),
             };
             let stop = canceler.clone();
-            let run = blocking(Stage::Run, move || Ok(self.run(&canceler)));
+            let cancel = terms.cancel.clone();
+            let run = blocking(Stage::Run, move || {
+                Ok(self.run(&canceler, terms.output_bytes, &terms.live))
+            });
             tokio::pin!(run);
             let result = tokio::select! {
                 result = &mut run => result,
@@ -92,7 +94,7 @@ impl Prepared for PreparedJob {
 
 impl PreparedJob {
     /// Runs on a thread of its own, which is the chamber's parent.
-    fn run(self, cancel: &CancelToken) -> Execution {
+    fn run(self, cancel: &CancelToken, output_bytes: usize, live: &LiveOutput) -> Execution {
         let Self {
             mut sides,
             mut schedule,
@@ -101,15 +103,21 @@ impl PreparedJob {
         } = self;
         let shared = Arc::clone(&sides.base.shared);
         let started = shared.clock.monotonic();
-        let mut output = Output::default();
+        let mut output = Output::new(output_bytes);
         let mut verdict = Verdict::Completed;
         let mut number = 0;
         while let Some(side) = schedule.side(number) {
+            live.begin(u64::from(number));
             number += 1;
             let left = task
                 .timeout
                 .saturating_sub(shared.clock.monotonic().since(started));
-            match run_once(sides.of(side), &task, left, cancel) {
+            let bounds = Bounds {
+                timeout: left,
+                output_bytes,
+            };
+            let sink = Sink::new(output_bytes, live.clone());
+            match run_once(sides.of(side), &task, bounds, sink, cancel) {
                 Ok((exit, iteration)) => {
                     conditions.iterations.push(told::usage(&exit));
                     conditions.layers = told::layers(&exit);
@@ -157,14 +165,23 @@ fn take_down(parts: Parts) {
     drop(parts.image);
 }
 
+/// What one iteration may take.
+#[derive(Clone, Copy)]
+struct Bounds {
+    timeout: Duration,
+    /// Of each text.
+    output_bytes: usize,
+}
+
 fn run_once(
     parts: &mut Parts,
     task: &Task,
-    timeout: Duration,
+    bounds: Bounds,
+    mut sink: Sink,
     cancel: &CancelToken,
 ) -> Result<(Exit, Iteration), kiln_sandbox::Error> {
     let limits = Limits {
-        timeout: Some(timeout),
+        timeout: Some(bounds.timeout),
         grace: GRACE,
         stdout_bytes: parts.shared.config.stream_bytes,
         stderr_bytes: parts.shared.config.stream_bytes,
@@ -172,13 +189,12 @@ fn run_once(
             bytes: if task.file_size {
                 0
             } else {
-                MAX_MESSAGE_BYTES as u64
+                bounds.output_bytes as u64
             },
             count: MAX_FILES,
         },
         resources: Vec::new(),
     };
-    let mut sink = Sink::default();
     let mut exit = parts
         .chamber
         .run(&parts.command, &limits, &mut sink, cancel)?;

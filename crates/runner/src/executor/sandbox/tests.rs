@@ -12,7 +12,7 @@ use kiln_sandbox::Namespaces;
 use tempfile::TempDir;
 
 use super::*;
-use crate::executor::{Execution, Verdict};
+use crate::executor::{Execution, Terms, Verdict};
 use registry::{Registry, TOKEN};
 
 /// The host's time, which chambers need.
@@ -99,7 +99,7 @@ impl Bench {
             .await
             .map_err(|failure| failure.error)
             .unwrap();
-        prepared.execute(CancellationToken::new()).await
+        prepared.execute(Terms::new(CancellationToken::new())).await
     }
 
     async fn set_up_error(&self, job: ClaimedJob) -> String {
@@ -260,7 +260,7 @@ async fn a_cancel_ends_a_command_that_would_not_end() {
         .unwrap();
     let cancel = CancellationToken::new();
     cancel.cancel();
-    let execution = prepared.execute(cancel).await;
+    let execution = prepared.execute(Terms::new(cancel)).await;
     let reason = "run: iteration 1: the command was stopped";
     assert_eq!(execution.verdict, Verdict::Failed(reason.to_owned()));
 }

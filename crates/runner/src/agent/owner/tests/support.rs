@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Agent, AgentConfig, AgentError, Ended, Execution, Executor, Iteration, Output, Prepared,
-    SetUpError, Shutdown, Timer, Verdict,
+    SetUpError, Shutdown, Terms, Timer, Verdict,
 };
 
 pub(super) const JOB: &str = "01a1de47-71b7-7681-a510-54ad0fe9b85b";
@@ -135,9 +135,9 @@ impl Executor for Scripted {
 }
 
 impl Prepared for Scripted {
-    fn execute(self: Box<Self>, cancel: CancellationToken) -> BoxFuture<'static, Execution> {
+    fn execute(self: Box<Self>, terms: Terms) -> BoxFuture<'static, Execution> {
         Box::pin(async move {
-            match self.step(&cancel).await {
+            match self.step(&terms.cancel).await {
                 Some(Step::Execute(execution)) => *execution,
                 Some(Step::Panic) => panic!("as the test wants"),
                 Some(step @ Step::SetUp(_)) => panic!("{step:?} during execution"),

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use kiln_model::v0::ServerMessage;
-use kiln_model::{JobUuid, Millis};
+use kiln_model::v0::{LargeOutput, RunnerMessage, ServerMessage};
+use kiln_model::{Digest, JobUuid, Millis};
 
 use super::server::Server;
 use crate::Delivery;
@@ -12,6 +12,22 @@ use crate::agent::state::{Phase, State};
 
 /// Enough to settle anything: waits are jumped over, so a round is a step and not a time.
 const ROUNDS: usize = 2_000;
+
+/// A result of a job with more output than fits.
+fn with_large(job: JobUuid) -> Delivery {
+    let large = LargeOutput {
+        digest: Digest::from_hash(&[7; 32]).unwrap(),
+        size: 1,
+        texts: Vec::new(),
+    };
+    let message = RunnerMessage::Completed {
+        job,
+        results: Vec::new(),
+        conditions: None,
+        large: Some(Box::new(large)),
+    };
+    Delivery::encode(job, &message)
+}
 
 pub(super) fn job_number(number: u32) -> JobUuid {
     format!("01a1de47-71b7-7681-a510-0000{number:08x}")
@@ -36,6 +52,10 @@ pub(super) struct World {
     /// Acknowledged on this channel after their result was sent.
     acknowledged: BTreeSet<JobUuid>,
     last_beat: Option<Millis>,
+    /// What is on its way beside a result.
+    uploading: Option<JobUuid>,
+    /// Brought there, or not taken, on this channel.
+    uploaded: BTreeSet<JobUuid>,
     has_ended: bool,
 }
 
@@ -81,7 +101,16 @@ impl World {
             sent: BTreeSet::new(),
             acknowledged: BTreeSet::new(),
             last_beat: None,
+            uploading: None,
+            uploaded: BTreeSet::new(),
             has_ended: false,
+        }
+    }
+
+    pub(super) fn upload(&mut self, taken: bool) {
+        if let Some(job) = self.uploading.take() {
+            self.uploaded.insert(job);
+            self.happen(Event::Uploaded { job, taken });
         }
     }
 
@@ -127,7 +156,11 @@ impl World {
             }
             Chore::Executing { job, .. } => {
                 self.work = Chore::Ended;
-                self.happen(Event::Executed(Delivery::completed(job, Vec::new(), None)));
+                self.happen(Event::Executed(if succeeds {
+                    Delivery::completed(job, Vec::new(), None)
+                } else {
+                    with_large(job)
+                }));
             }
             Chore::None | Chore::Ready { .. } | Chore::Ended => {}
         }
@@ -159,6 +192,7 @@ impl World {
         for _ in 0..ROUNDS {
             self.dial(true);
             self.work(true);
+            self.upload(true);
             while !self.server.inbox.is_empty() {
                 self.server.read();
             }
@@ -181,6 +215,7 @@ impl World {
         self.link = Wire::Down;
         self.sent.clear();
         self.acknowledged.clear();
+        self.uploaded.clear();
         self.last_beat = None;
         self.server.cut();
     }
@@ -242,6 +277,11 @@ impl World {
                 self.spooled.insert(delivery.job());
                 self.work = Chore::None;
                 return Some(Event::Spooled);
+            }
+            Effect::Upload { job, .. } => {
+                assert_eq!(self.link, Wire::Up);
+                assert!(self.spooled.contains(&job), "an upload before the disk");
+                self.uploading = Some(job);
             }
             Effect::Forget(job) => {
                 assert!(
@@ -306,7 +346,7 @@ impl World {
                             is_stopped: false,
                             ..
                         }
-                    ),
+                    ) || self.uploading.is_some(),
                     "a heartbeat while {:?}",
                     self.work
                 );
@@ -320,6 +360,8 @@ impl World {
             Outgoing::Result(delivery) => {
                 let job = delivery.job();
                 assert!(self.spooled.contains(&job), "sent before it was spooled");
+                let is_there = delivery.large().is_none() || self.uploaded.contains(&job);
+                assert!(is_there, "sent before what it names");
                 self.sent.insert(job);
                 self.acknowledged.remove(&job);
             }

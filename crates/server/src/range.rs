@@ -6,7 +6,7 @@ use axum::http::header::{CONTENT_RANGE, HeaderMap, RANGE};
 
 /// What of a blob a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(crate) enum Wanted {
     All,
     Part(Range<u64>),
     /// It asks for bytes that are not there.
@@ -15,7 +15,7 @@ pub(super) enum Wanted {
 
 impl Wanted {
     /// Reads `Range`. Other units and several parts at once are not understood, which the standard lets us overlook.
-    pub(super) fn of(headers: &HeaderMap, size: u64) -> Self {
+    pub(crate) fn of(headers: &HeaderMap, size: u64) -> Self {
         let Some(parts) = text(headers, &RANGE).and_then(|value| value.strip_prefix("bytes="))
         else {
             return Self::All;
@@ -44,7 +44,7 @@ impl Wanted {
 
 /// Where a chunk says it belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Claimed {
+pub(crate) enum Claimed {
     /// It does not say.
     Anywhere,
     At {
@@ -56,7 +56,7 @@ pub(super) enum Claimed {
 
 impl Claimed {
     /// Reads `Content-Range: <first>-<last>`.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
         let Some(value) = headers.get(CONTENT_RANGE) else {
             return Self::Anywhere;
         };

@@ -1,0 +1,352 @@
+//! Output that does not fit into one message: uploaded in chunks beside the channel, and read again whole or in part.
+
+use kiln_model::Digest;
+use kiln_server::ServerConfig;
+use reqwest::Method;
+use reqwest::header::{AUTHORIZATION, RANGE};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+
+use crate::town::{Answer, BMF, Engine, Place, Town, ack, on_both_engines};
+
+on_both_engines!(
+    an_uploaded_output_is_read_parsed_and_returned_whole_and_in_part,
+    a_chunk_that_comes_again_changes_nothing,
+    a_chunk_that_is_not_what_it_says_is_refused,
+    a_chunk_that_leaves_a_gap_is_told_where_to_go_on,
+    bytes_that_are_not_what_was_announced_are_dropped,
+    a_result_is_not_accepted_before_what_it_names,
+    nobody_uploads_for_a_job_of_another_runner,
+    after_its_end_a_job_takes_no_upload,
+    a_small_output_is_read_in_part_too,
+);
+
+fn digest(bytes: &[u8]) -> String {
+    Digest::from_hash(&Sha256::digest(bytes))
+        .unwrap()
+        .to_string()
+}
+
+struct Upload<'a> {
+    town: &'a Town,
+    place: &'a Place,
+    job: &'a str,
+    bytes: &'a [u8],
+}
+
+impl Upload<'_> {
+    fn path(&self) -> String {
+        let whole = digest(self.bytes);
+        format!(
+            "/v0/runners/{}/jobs/{}/output/{whole}",
+            self.place.runner, self.job
+        )
+    }
+
+    async fn ask(&self, method: Method, query: &str, body: &[u8]) -> Answer {
+        let url = format!("{}{}{query}", self.town.url, self.path());
+        let response = reqwest::Client::new()
+            .request(method, url)
+            .header(AUTHORIZATION, format!("Bearer {}", self.place.key))
+            .body(body.to_vec())
+            .send()
+            .await
+            .unwrap();
+        Answer {
+            status: response.status().as_u16(),
+            total: None,
+            body: response.json().await.unwrap_or(Value::Null),
+        }
+    }
+
+    async fn put(&self, start: usize, end: usize) -> Answer {
+        let chunk = &self.bytes[start..end];
+        let (size, chunk_digest) = (self.bytes.len(), digest(chunk));
+        let query = format!("?start={start}&size={size}&chunk={chunk_digest}");
+        self.ask(Method::PUT, &query, chunk).await
+    }
+
+    async fn finish(&self) -> Answer {
+        self.ask(Method::POST, "", &[]).await
+    }
+
+    async fn whole(&self) {
+        let middle = self.bytes.len() / 2;
+        assert_eq!(self.put(0, middle).await.body["received"], middle);
+        let end = self.bytes.len();
+        assert_eq!(self.put(middle, end).await.body["received"], end);
+        assert_eq!(self.finish().await.body["complete"], true);
+    }
+
+    /// A result whose standard output is what was uploaded.
+    fn result(&self) -> Value {
+        let size = self.bytes.len();
+        json!({
+            "event": "completed", "job": self.job, "results": [{"exit_code": 0, "stdout": "{\"ad", "stderr": "small"}],
+            "large": {"digest": digest(self.bytes), "size": size, "texts": [
+                {"iteration": 0, "stream": "stdout", "start": 0, "size": size},
+            ]},
+        })
+    }
+}
+
+async fn read(town: &Town, path: &str, range: Option<&str>) -> (u16, String) {
+    let mut request = reqwest::Client::new()
+        .get(format!("{}{path}", town.url))
+        .header(AUTHORIZATION, format!("Bearer {}", town.admin));
+    if let Some(range) = range {
+        request = request.header(RANGE, range);
+    }
+    let response = request.send().await.unwrap();
+    (response.status().as_u16(), response.text().await.unwrap())
+}
+
+/// Longer than one message, and results in the format that the job asks for.
+fn long_results() -> String {
+    format!("{BMF}{}", " ".repeat(5 << 20))
+}
+
+async fn an_uploaded_output_is_read_parsed_and_returned_whole_and_in_part(town: &Town) {
+    let place = town.place().await;
+    let (mut channel, job) = town.running(&place).await;
+    let whole = long_results();
+    let bytes = whole.as_bytes();
+    let upload = Upload {
+        town,
+        place: &place,
+        job: &job,
+        bytes,
+    };
+    let mut start = 0;
+    while start < bytes.len() {
+        let end = bytes.len().min(start + (2 << 20));
+        assert_eq!(upload.put(start, end).await.body["received"], end);
+        start = end;
+    }
+    assert_eq!(upload.finish().await.body["complete"], true);
+    channel.say(upload.result()).await;
+    assert_eq!(channel.hear().await, ack(&job));
+    town.until(&place, &job, "process").await;
+    let shown = town.job(&place, &job).await;
+    assert_eq!(shown["output"]["results"][0]["stdout"], "{\"ad");
+    assert_eq!(shown["output"]["large"]["size"], bytes.len());
+    let path = format!("/v0/projects/{}/jobs/{job}/output/0", place.project);
+    assert_eq!(
+        read(town, &format!("{path}/stdout"), None).await,
+        (200, whole.clone())
+    );
+    let part = read(town, &format!("{path}/stdout"), Some("bytes=2-6")).await;
+    assert_eq!(part, (206, whole[2..7].to_owned()));
+    assert_eq!(
+        read(town, &format!("{path}/stdout"), Some("bytes=99999999-"))
+            .await
+            .0,
+        416
+    );
+    assert_eq!(
+        read(town, &format!("{path}/stderr"), None).await,
+        (200, "small".to_owned())
+    );
+    assert_eq!(
+        read(town, &format!("{path}/file?path=/x"), None).await.0,
+        404
+    );
+}
+
+async fn a_chunk_that_comes_again_changes_nothing(town: &Town) {
+    let place = town.place().await;
+    let (_channel, job) = town.running(&place).await;
+    let upload = Upload {
+        town,
+        place: &place,
+        job: &job,
+        bytes: b"one after another",
+    };
+    assert_eq!(upload.put(0, 5).await.body["received"], 5);
+    assert_eq!(upload.put(0, 5).await.body["received"], 5);
+    assert_eq!(upload.put(5, 17).await.body["received"], 17);
+    assert_eq!(upload.put(0, 5).await.body["received"], 17);
+    assert_eq!(upload.finish().await.body["complete"], true);
+    assert_eq!(upload.put(5, 17).await.body["complete"], true);
+    assert_eq!(upload.finish().await.body["complete"], true);
+    assert_eq!(
+        upload.ask(Method::GET, "", &[]).await.body["complete"],
+        true
+    );
+}
+
+async fn a_chunk_that_is_not_what_it_says_is_refused(town: &Town) {
+    let place = town.place().await;
+    let (_channel, job) = town.running(&place).await;
+    let upload = Upload {
+        town,
+        place: &place,
+        job: &job,
+        bytes: b"whole",
+    };
+    let query = format!("?start=0&size=5&chunk={}", digest(b"other"));
+    let refused = upload.ask(Method::PUT, &query, b"whole").await;
+    assert_eq!(refused.status, 400, "{refused:?}");
+    assert!(
+        refused.body["message"]
+            .as_str()
+            .unwrap()
+            .contains("hashes to")
+    );
+    let query = format!("?start=3&size=5&chunk={}", digest(b"whole"));
+    assert_eq!(upload.ask(Method::PUT, &query, b"whole").await.status, 400);
+}
+
+async fn a_chunk_that_leaves_a_gap_is_told_where_to_go_on(town: &Town) {
+    let place = town.place().await;
+    let (_channel, job) = town.running(&place).await;
+    let upload = Upload {
+        town,
+        place: &place,
+        job: &job,
+        bytes: b"one after another",
+    };
+    upload.put(0, 4).await;
+    let refused = upload.put(9, 17).await;
+    assert_eq!(refused.status, 416);
+    assert!(
+        refused.body["message"]
+            .as_str()
+            .unwrap()
+            .contains("4 bytes"),
+        "{refused:?}"
+    );
+    assert_eq!(
+        upload.put(2, 9).await.status,
+        416,
+        "an overlap is no better"
+    );
+    assert_eq!(upload.finish().await.status, 416);
+    assert_eq!(upload.ask(Method::GET, "", &[]).await.body["received"], 4);
+}
+
+async fn bytes_that_are_not_what_was_announced_are_dropped(town: &Town) {
+    let place = town.place().await;
+    let (_channel, job) = town.running(&place).await;
+    let upload = Upload {
+        town,
+        place: &place,
+        job: &job,
+        bytes: b"announced",
+    };
+    let query = format!("?start=0&size=9&chunk={}", digest(b"different"));
+    assert_eq!(
+        upload.ask(Method::PUT, &query, b"different").await.status,
+        200
+    );
+    let refused = upload.finish().await;
+    assert_eq!(refused.status, 409);
+    assert_eq!(refused.body["error_code"], "digest_mismatch");
+    assert_eq!(
+        upload.put(0, 9).await.status,
+        409,
+        "its remains are being removed"
+    );
+}
+
+async fn a_result_is_not_accepted_before_what_it_names(town: &Town) {
+    let place = town.place().await;
+    let (mut channel, job) = town.running(&place).await;
+    let upload = Upload {
+        town,
+        place: &place,
+        job: &job,
+        bytes: BMF.as_bytes(),
+    };
+    upload.put(0, BMF.len()).await;
+    channel.say(upload.result()).await;
+    let end = channel.end().await.unwrap();
+    assert_eq!(end.code, CloseCode::Policy);
+    assert!(end.reason.contains("upload it first"));
+    assert_eq!(town.job(&place, &job).await["status"], "running");
+    upload.finish().await;
+    let mut channel = town.channel(&place).await;
+    channel.say(upload.result()).await;
+    assert_eq!(channel.hear().await, ack(&job));
+    town.until(&place, &job, "process").await;
+}
+
+async fn nobody_uploads_for_a_job_of_another_runner(town: &Town) {
+    let (place, other) = (town.place().await, town.place().await);
+    let (_channel, job) = town.running(&place).await;
+    let upload = Upload {
+        town,
+        place: &other,
+        job: &job,
+        bytes: b"whole",
+    };
+    assert_eq!(upload.put(0, 5).await.status, 404);
+    let wrong = Place {
+        key: other.key.clone(),
+        ..town.place().await
+    };
+    let upload = Upload {
+        town,
+        place: &wrong,
+        job: &job,
+        bytes: b"whole",
+    };
+    assert_eq!(upload.put(0, 5).await.status, 401);
+}
+
+async fn after_its_end_a_job_takes_no_upload(town: &Town) {
+    let place = town.place().await;
+    let (_channel, job) = town.running(&place).await;
+    town.cancel(&place, &job).await;
+    let upload = Upload {
+        town,
+        place: &place,
+        job: &job,
+        bytes: b"whole",
+    };
+    assert_eq!(upload.put(0, 5).await.status, 409);
+}
+
+async fn a_small_output_is_read_in_part_too(town: &Town) {
+    let place = town.place().await;
+    let (mut channel, job) = town.running(&place).await;
+    channel.say(crate::town::completed(&job)).await;
+    assert_eq!(channel.hear().await, ack(&job));
+    let path = format!("/v0/projects/{}/jobs/{job}/output/0/stdout", place.project);
+    assert_eq!(
+        read(town, &path, Some("bytes=-3")).await,
+        (206, BMF[BMF.len() - 3..].to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_server_says_what_it_takes_and_refuses_more() {
+    let town = Town::start_with(Engine::Sqlite, |config| ServerConfig {
+        output_limit: 8,
+        ..config
+    });
+    let place = town.place().await;
+    let (_channel, job) = town.running(&place).await;
+    let fits = Upload {
+        town: &town,
+        place: &place,
+        job: &job,
+        bytes: b"8 bytes.",
+    };
+    fits.whole().await;
+    let more = Upload {
+        town: &town,
+        place: &place,
+        job: &job,
+        bytes: b"!",
+    };
+    let refused = more.put(0, 1).await;
+    assert_eq!(refused.status, 413, "{refused:?}");
+    assert!(
+        refused.body["message"]
+            .as_str()
+            .unwrap()
+            .contains("8 bytes beside")
+    );
+}
