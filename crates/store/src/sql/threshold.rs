@@ -2,6 +2,7 @@
 
 use kiln_model::{Millis, ThresholdUuid};
 
+use super::archive::{BRANCH, MEASURE, TESTBED, is_archived};
 use crate::{Error, Query, Row, Tx, params};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,12 +33,12 @@ pub struct Filter {
     pub branch: Option<i64>,
     pub testbed: Option<i64>,
     pub measure: Option<i64>,
+    /// Those of archived branches, testbeds and measures, or all others.
+    pub archived: bool,
 }
 
 const COLUMNS: &str =
     "id, uuid, branch_id, testbed_id, measure_id, benchmark_id, model_id, created, modified";
-const LISTED: &str = "project_id = ?1 AND (CAST(?2 AS BIGINT) IS NULL OR branch_id = ?2) \
-    AND (CAST(?3 AS BIGINT) IS NULL OR testbed_id = ?3) AND (CAST(?4 AS BIGINT) IS NULL OR measure_id = ?4)";
 
 /// Answers its id; nothing when the scope has one already.
 pub fn insert(
@@ -131,7 +132,8 @@ pub fn list<Q: Query + ?Sized>(
 ) -> Result<Vec<Threshold>, Error> {
     let order = if page.descending { "DESC" } else { "ASC" };
     let sql = format!(
-        "SELECT {COLUMNS} FROM threshold WHERE {LISTED} ORDER BY created {order}, id {order} LIMIT ?5 OFFSET ?6"
+        "SELECT {COLUMNS} FROM threshold WHERE {} ORDER BY created {order}, id {order} LIMIT ?6 OFFSET ?7",
+        listed()
     );
     let rows = query.query(
         &sql,
@@ -140,6 +142,7 @@ pub fn list<Q: Query + ?Sized>(
             filter.branch,
             filter.testbed,
             filter.measure,
+            filter.archived,
             page.limit,
             page.offset
         ],
@@ -150,8 +153,23 @@ pub fn list<Q: Query + ?Sized>(
 pub fn count<Q: Query + ?Sized>(query: &mut Q, project: i64, filter: Filter) -> Result<i64, Error> {
     super::count(
         query,
-        &format!("SELECT COUNT(*) FROM threshold WHERE {LISTED}"),
-        params![project, filter.branch, filter.testbed, filter.measure],
+        &format!("SELECT COUNT(*) FROM threshold WHERE {}", listed()),
+        params![
+            project,
+            filter.branch,
+            filter.testbed,
+            filter.measure,
+            filter.archived
+        ],
+    )
+}
+
+fn listed() -> String {
+    format!(
+        "project_id = ?1 AND (CAST(?2 AS BIGINT) IS NULL OR branch_id = ?2) \
+         AND (CAST(?3 AS BIGINT) IS NULL OR testbed_id = ?3) AND (CAST(?4 AS BIGINT) IS NULL OR measure_id = ?4) \
+         AND {} = (?5 <> 0)",
+        is_archived(&[BRANCH, TESTBED, MEASURE])
     )
 }
 
