@@ -64,7 +64,10 @@ async fn github_is_told_how_a_run_ended_and_told_again() {
     let comments = fake.with(|rule| rule.comments.clone());
     assert_eq!(comments.len(), 1);
     let first = &comments[0].1;
-    assert!(first.contains("1 alert") && first.contains("sort"), "{first}");
+    assert!(
+        first.contains("1 alert") && first.contains("sort"),
+        "{first}"
+    );
     assert_eq!(conclusion(), "failure");
 
     ended(&run(&town, 1_010, &flags, &variables), 0);
