@@ -11,7 +11,6 @@ use kiln_insight::{Settings, parse};
 use crate::failure::Failure;
 use crate::report::{Measurement, Side};
 use crate::sample::{Reading, Sample};
-use crate::statistics::Summary;
 use crate::stopwatch::Stopwatch;
 use crate::target::{Target, Verdict};
 use crate::window::{ROUNDS, Window};
@@ -21,6 +20,9 @@ const AT_MOST: f64 = 5.0;
 
 /// All adapters together take as long as a few sides of another measurement.
 const SHARE: u32 = 8;
+
+/// How many bytes are read between two looks at the clock: some 50 µs, which a busy machine leaves alone now and then.
+const BATCH: usize = 16 << 10;
 
 pub(crate) fn measure(window: Window, say: &dyn Fn(&str)) -> Result<Measurement, Failure> {
     let (mut sides, mut targets) = (Vec::new(), Vec::new());
@@ -33,7 +35,8 @@ pub(crate) fn measure(window: Window, say: &dyn Fn(&str)) -> Result<Measurement,
             ours.push(run(file, window.measured / SHARE, adapt));
             plain.push(run(file, window.measured / SHARE, read_plainly));
         }
-        sides.push(Side::ours(file.adapter.name(), &ours, Sample::rate));
+        let samples: Vec<Sample> = ours.iter().map(|turn| turn.sample).collect();
+        sides.push(Side::ours(file.adapter.name(), &samples, Sample::rate));
         targets.push(target(file, &ours, &plain));
     }
     Ok(Measurement {
@@ -45,6 +48,8 @@ pub(crate) fn measure(window: Window, say: &dyn Fn(&str)) -> Result<Measurement,
         targets,
         notes: vec![
             "plain is serde_json into a value for JSON, and every line cut into its words for text"
+                .to_owned(),
+            "a target compares the fastest batch of one side with the fastest of the other"
                 .to_owned(),
         ],
     })
@@ -71,34 +76,45 @@ fn read_plainly(file: &File) {
     }
 }
 
-/// Reads the text again and again for a while; an operation is a byte.
-fn run(file: &File, how_long: Duration, read: fn(&File)) -> Sample {
+/// What came of reading a file for a while.
+struct Turn {
+    /// An operation is a byte.
+    sample: Sample,
+    /// The fastest batch: what the work takes when nobody interrupts.
+    fastest: Duration,
+}
+
+/// Reads the text again and again.
+fn run(file: &File, how_long: Duration, read: fn(&File)) -> Turn {
+    let times = (BATCH / file.text.len()).max(1);
     let stopwatch = Stopwatch::start();
     let before = Reading::take(&stopwatch, 0, 0);
-    let mut bytes = 0;
+    let (mut bytes, mut fastest) = (0, Duration::MAX);
     loop {
-        read(file);
-        bytes += file.text.len() as u64;
-        if stopwatch.elapsed() >= how_long {
-            return Reading::take(&stopwatch, bytes, 0).since(&before);
+        let started = stopwatch.elapsed();
+        for _ in 0..times {
+            read(file);
+        }
+        let now = stopwatch.elapsed();
+        fastest = fastest.min(now.saturating_sub(started));
+        bytes += (file.text.len() * times) as u64;
+        if now >= how_long {
+            let sample = Reading::take(&stopwatch, bytes, 0).since(&before);
+            return Turn { sample, fastest };
         }
     }
 }
 
-/// Judged by CPU time: what the machine does besides is not our doing.
-fn target(file: &File, ours: &[Sample], plain: &[Sample]) -> Target {
-    let ratio = |(ours, plain): (&Sample, &Sample)| {
-        let rate = |sample: &Sample| sample.cpu_rate().unwrap_or(f64::NAN);
-        rate(plain) / rate(ours)
+fn target(file: &File, ours: &[Turn], plain: &[Turn]) -> Target {
+    let fastest = |turns: &[Turn]| {
+        let fastest = turns.iter().map(|turn| turn.fastest).min();
+        fastest.unwrap_or_default().as_secs_f64()
     };
-    let ratios = Summary::of(ours.iter().zip(plain).map(ratio));
+    let ratio = fastest(ours) / fastest(plain);
     Target {
         what: format!("{}: at most 5 times the plain reading", file.adapter),
-        verdict: Verdict::at_least(AT_MOST, ratios.median),
-        reached: format!(
-            "{:.2} times ({:.2}–{:.2})",
-            ratios.median, ratios.lowest, ratios.highest
-        ),
+        verdict: Verdict::at_least(AT_MOST, ratio),
+        reached: format!("{ratio:.2} times"),
     }
 }
 
@@ -108,12 +124,10 @@ mod tests {
 
     use super::*;
 
-    fn sample(operations: u64) -> Sample {
-        Sample {
-            operations,
-            commits: 0,
-            wall: Duration::from_secs(1),
-            cpu: Some(Duration::from_secs(1)),
+    fn turn(micros: u64) -> Turn {
+        Turn {
+            sample: Sample::default(),
+            fastest: Duration::from_micros(micros),
         }
     }
 
@@ -126,9 +140,10 @@ mod tests {
 
     #[test]
     fn five_times_as_long_is_met_and_more_is_a_miss() {
-        let verdict = |ours, plain| target(&FILES[0], &[sample(ours)], &[sample(plain)]).verdict;
-        assert_eq!(verdict(100, 500), Verdict::Met);
-        assert_eq!(verdict(100, 501), Verdict::Missed);
+        let verdict =
+            |ours, plain| target(&FILES[0], &[turn(900), turn(ours)], &[turn(plain)]).verdict;
+        assert_eq!(verdict(500, 100), Verdict::Met);
+        assert_eq!(verdict(501, 100), Verdict::Missed);
     }
 
     #[test]
@@ -147,7 +162,9 @@ mod tests {
 
     #[test]
     fn a_run_counts_the_bytes_it_read() {
-        let sample = run(&FILES[0], Duration::ZERO, read_plainly);
-        assert_eq!(sample.operations, FILES[0].text.len() as u64);
+        let turn = run(&FILES[0], Duration::ZERO, read_plainly);
+        let length = FILES[0].text.len();
+        assert_eq!(turn.sample.operations, (BATCH / length * length) as u64);
+        assert!(turn.fastest <= turn.sample.wall);
     }
 }

@@ -3,6 +3,7 @@
 mod boundary;
 mod direction;
 mod discovery;
+mod ending;
 mod judge;
 mod model;
 mod pattern;
@@ -11,6 +12,7 @@ mod test;
 pub use boundary::Boundary;
 pub use direction::{Direction, UnknownDirection};
 pub use discovery::discoveries;
+pub use ending::without_ending;
 pub use judge::{Crossing, Judged, Limit, judge};
 pub use model::{InvalidModel, Model, Rules};
 pub use pattern::{InvalidPattern, Pattern};

@@ -4,6 +4,7 @@
 pub mod account;
 pub mod account_key;
 pub mod alert;
+mod archive;
 pub mod audit;
 pub mod benchmark;
 pub mod billing_minute;

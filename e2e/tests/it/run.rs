@@ -204,6 +204,16 @@ async fn a_directory_is_pushed_and_run_on_a_runner() {
     assert!(good.stderr.contains(" is running"), "{}", good.stderr);
     assert!(good.stderr.contains("aside"), "{}", good.stderr);
 
+    let polled = image(
+        &format!("echo '{}'", bmf(8)),
+        &["--json", "--job-poll-interval", "1"],
+    );
+    assert_eq!(
+        json(&polled)["results"][0][0]["measures"][0]["metric"]["value"],
+        8.0
+    );
+    assert!(polled.stderr.contains(" is processed"), "{}", polled.stderr);
+
     let failed = image("exit 3", &[]);
     assert_eq!(failed.code, Some(10), "{}", failed.stderr);
     assert!(

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kiln_insight::threshold::{Direction, Judged, Limit, discoveries, judge};
+use kiln_insight::threshold::{Direction, Judged, Limit, discoveries, judge, without_ending};
 use kiln_model::{AlertUuid, BenchmarkUuid, MetricUuid};
 use kiln_store::Tx;
 use kiln_store::sql::alert::{self, NewAlert};
@@ -26,15 +26,17 @@ pub fn record(tx: &mut dyn Tx, report: &Report, metrics: &[ReportMetric]) -> Res
     let mut entries = Vec::with_capacity(metrics.len());
     let mut seen = BTreeSet::new();
     for metric in metrics {
-        let place = places.of(tx, report, metric, &ids)?;
+        let (benchmark, wants_no_alert) = without_ending(&metric.benchmark);
+        let place = places.of(tx, report, (benchmark, &metric.measure), &ids)?;
         // Two spellings of one measure are one metric: the first counts.
         if !seen.insert((place.series, metric.iteration)) {
             continue;
         }
         let verdict = match judges.of_metric(place.measure, place.benchmark) {
-            Some(judge) => {
-                let values = history.of_series(tx, place.series, judge)?;
-                judge_one(judge, metric, &values, place.direction)
+            Some(by) => {
+                let values = history.of_series(tx, place.series, by)?;
+                let judged = judge(&by.model, benchmark, &values, metric.value, place.direction);
+                judged.map(|judged| Verdict::new(by, judged, wants_no_alert))
             }
             None => None,
         };
@@ -64,24 +66,17 @@ struct Verdict {
     judged: Judged,
 }
 
-fn judge_one(
-    by: &Judge,
-    metric: &ReportMetric,
-    history: &[f64],
-    direction: Option<Direction>,
-) -> Option<Verdict> {
-    let judged = judge(
-        &by.model,
-        &metric.benchmark,
-        history,
-        metric.value,
-        direction,
-    )?;
-    Some(Verdict {
-        threshold: by.threshold,
-        model: by.model_id,
-        judged,
-    })
+impl Verdict {
+    fn new(by: &Judge, judged: Judged, wants_no_alert: bool) -> Self {
+        Self {
+            threshold: by.threshold,
+            model: by.model_id,
+            judged: Judged {
+                crossing: judged.crossing.filter(|_| !wants_no_alert),
+                ..judged
+            },
+        }
+    }
 }
 
 /// Among the metrics of a model with a false discovery rate, only discoveries keep their alert.
@@ -169,20 +164,20 @@ impl Places {
         &mut self,
         tx: &mut dyn Tx,
         report: &Report,
-        metric: &ReportMetric,
+        (benchmark, measure): (&str, &str),
         ids: &Ids,
     ) -> Result<Place, Denied> {
-        if !self.measures.contains_key(&metric.measure) {
-            let made = measures::ensure(tx, report.project, &metric.measure, ids)?;
-            self.measures.insert(metric.measure.clone(), made);
+        if !self.measures.contains_key(measure) {
+            let made = measures::ensure(tx, report.project, measure, ids)?;
+            self.measures.insert(measure.to_owned(), made);
         }
-        let measure = &self.measures[&metric.measure];
-        let benchmark = if let Some(id) = self.benchmarks.get(&metric.benchmark) {
+        let measure = &self.measures[measure];
+        let benchmark = if let Some(id) = self.benchmarks.get(benchmark) {
             *id
         } else {
             let uuid = BenchmarkUuid::mint(tx.wall(), ids);
-            let id = benchmark::ensure(tx, report.project, uuid, &metric.benchmark)?;
-            self.benchmarks.insert(metric.benchmark.clone(), id);
+            let id = benchmark::ensure(tx, report.project, uuid, benchmark)?;
+            self.benchmarks.insert(benchmark.to_owned(), id);
             id
         };
         let key = (measure.id, benchmark);

@@ -28,12 +28,13 @@ pub(super) fn measured(range: Range, units: &str, wanted: f64) -> Vec<Tick> {
         .collect()
 }
 
-/// Between two and about twice `wanted` round numbers within the range.
+/// About as many round numbers as are wanted, within the range.
 pub(super) fn ticks(range: Range, wanted: f64) -> Vec<f64> {
     multiples(range, step(range, wanted))
 }
 
-/// The distance of round numbers: 1, 2 or 5, and zeros; nothing for a range without an inside.
+/// The distance of round numbers, 1, 2 or 5 and zeros, that gives about as many as are wanted; nothing for a range without an
+/// inside.
 fn step(range: Range, wanted: f64) -> Option<f64> {
     let span = range.high - range.low;
     if !(span.is_finite() && span > 0.0) {
@@ -42,7 +43,10 @@ fn step(range: Range, wanted: f64) -> Option<f64> {
     let rough = span / wanted;
     let power = 10_f64.powf(rough.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|digit| digit * power);
-    steps.into_iter().find(|step| *step >= rough)
+    let apart = |step: &f64| (step / rough).ln().abs();
+    steps
+        .into_iter()
+        .min_by(|a, b| apart(a).total_cmp(&apart(b)))
 }
 
 fn multiples(range: Range, step: Option<f64>) -> Vec<f64> {
@@ -101,9 +105,18 @@ mod tests {
             labels(900.0, 2_300.0, "nanoseconds (ns)"),
             ["1 µs", "1.5 µs", "2 µs"]
         );
-        assert_eq!(labels(0.0, 2.1e9, "nanoseconds (ns)"), ["0", "1 s", "2 s"]);
-        assert_eq!(labels(0.05, 0.17, "seconds"), ["50 ms", "100 ms", "150 ms"]);
-        assert_eq!(labels(0.0, 5_000.0, "bytes"), ["0", "2 KiB", "4 KiB"]);
+        assert_eq!(
+            labels(0.0, 4.2e9, "nanoseconds (ns)"),
+            ["0", "1 s", "2 s", "3 s", "4 s"]
+        );
+        assert_eq!(
+            labels(0.05, 0.21, "seconds"),
+            ["50 ms", "100 ms", "150 ms", "200 ms"]
+        );
+        assert_eq!(
+            labels(0.0, 8_500.0, "bytes"),
+            ["0", "2 KiB", "4 KiB", "6 KiB", "8 KiB"]
+        );
     }
 
     #[test]

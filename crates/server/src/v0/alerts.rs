@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
 use kiln_control::{Denied, access};
 use kiln_model::v0::{Alert, AlertPatch, Permission};
-use kiln_store::sql::alert;
+use kiln_store::sql::alert::{self, Filter};
 use kiln_store::{Query, Tx};
 use serde::Deserialize;
 
@@ -19,6 +19,9 @@ use crate::identity::Caller;
 #[derive(Debug, Deserialize)]
 pub(super) struct ListQuery {
     status: Option<String>,
+    /// Those of what is archived.
+    #[serde(default)]
+    archived: bool,
 }
 
 const STATUSES: [&str; 3] = ["active", "dismissed", "silenced"];
@@ -33,9 +36,12 @@ pub(super) async fn list_alerts(
     check_status(asked.status.as_deref())?;
     let read = move |query: &mut dyn Query| {
         let project = access::project(query, &caller, &project, Permission::View)?;
-        let status = asked.status.as_deref();
-        let rows = alert::list(query, project.id, status, paging.page(BY_TIME, true)?)?;
-        let total = alert::count(query, project.id, status)?;
+        let filter = Filter {
+            status: asked.status.as_deref(),
+            archived: asked.archived,
+        };
+        let rows = alert::list(query, project.id, filter, paging.page(BY_TIME, true)?)?;
+        let total = alert::count(query, project.id, filter)?;
         let mut show = Show::new(query, &project);
         let rows = rows.iter().map(|row| show.alert(row));
         let rows = rows.collect::<Result<Vec<_>, Denied>>()?;

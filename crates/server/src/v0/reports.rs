@@ -40,6 +40,9 @@ pub(super) struct ListQuery {
     /// Whether results and alerts come along.
     #[serde(default)]
     expand: bool,
+    /// Those of what is archived.
+    #[serde(default)]
+    archived: bool,
 }
 
 pub(super) async fn list_reports(
@@ -56,6 +59,7 @@ pub(super) async fn list_reports(
             testbed: id_of::<Testbed, _>(query, project.id, asked.testbed.as_deref())?,
             from: asked.start_time.map(Millis),
             to: asked.end_time.map(Millis),
+            archived: asked.archived,
         };
         let detail = if asked.expand {
             Detail::Whole

@@ -27,6 +27,9 @@ pub(super) struct ListQuery {
     branch: Option<String>,
     testbed: Option<String>,
     measure: Option<String>,
+    /// Those of what is archived.
+    #[serde(default)]
+    archived: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -47,6 +50,7 @@ pub(super) async fn list_thresholds(
             branch: id_of::<Branch, _>(query, project.id, asked.branch.as_deref())?,
             testbed: id_of::<Testbed, _>(query, project.id, asked.testbed.as_deref())?,
             measure: id_of::<Measure, _>(query, project.id, asked.measure.as_deref())?,
+            archived: asked.archived,
         };
         let rows = threshold::list(query, project.id, filter, paging.page(BY_TIME, false)?)?;
         let total = threshold::count(query, project.id, filter)?;

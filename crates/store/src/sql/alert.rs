@@ -2,6 +2,7 @@
 
 use kiln_model::{AlertUuid, Millis};
 
+use super::archive::{BRANCH, MEASURE, TESTBED, is_archived};
 use super::dimension::{Page, Sort};
 use crate::{Error, Query, Row, Tx, params};
 
@@ -35,7 +36,14 @@ pub struct NewAlert {
 
 const COLUMNS: &str =
     "id, uuid, report_id, series_id, iteration, threshold_id, crossed, status, created, modified";
-const LISTED: &str = "project_id = ?1 AND (CAST(?2 AS TEXT) IS NULL OR status = ?2)";
+
+/// Which alerts a list is to hold.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Filter<'a> {
+    pub status: Option<&'a str>,
+    /// Those of archived branches, testbeds and measures, or all others.
+    pub archived: bool,
+}
 
 pub fn insert(tx: &mut dyn Tx, new: NewAlert) -> Result<(), Error> {
     let wall = tx.wall();
@@ -94,7 +102,7 @@ pub fn count_of_report<Q: Query + ?Sized>(query: &mut Q, report: i64) -> Result<
 pub fn list<Q: Query + ?Sized>(
     query: &mut Q,
     project: i64,
-    status: Option<&str>,
+    filter: Filter<'_>,
     page: Page,
 ) -> Result<Vec<Alert>, Error> {
     let order = if page.descending { "DESC" } else { "ASC" };
@@ -107,22 +115,40 @@ pub fn list<Q: Query + ?Sized>(
         Sort::Modified | Sort::Title => ("", "modified"),
     };
     let sql = format!(
-        "SELECT {COLUMNS} FROM alert WHERE {LISTED} \
-         ORDER BY {first}{column} {order}, id {order} LIMIT ?3 OFFSET ?4"
+        "SELECT {COLUMNS} FROM alert WHERE {} \
+         ORDER BY {first}{column} {order}, id {order} LIMIT ?4 OFFSET ?5",
+        listed()
     );
-    let rows = query.query(&sql, params![project, status, page.limit, page.offset])?;
+    let rows = query.query(
+        &sql,
+        params![
+            project,
+            filter.status,
+            filter.archived,
+            page.limit,
+            page.offset
+        ],
+    )?;
     rows.iter().map(read).collect()
 }
 
 pub fn count<Q: Query + ?Sized>(
     query: &mut Q,
     project: i64,
-    status: Option<&str>,
+    filter: Filter<'_>,
 ) -> Result<i64, Error> {
     super::count(
         query,
-        &format!("SELECT COUNT(*) FROM alert WHERE {LISTED}"),
-        params![project, status],
+        &format!("SELECT COUNT(*) FROM alert WHERE {}", listed()),
+        params![project, filter.status, filter.archived],
+    )
+}
+
+fn listed() -> String {
+    format!(
+        "project_id = ?1 AND (CAST(?2 AS TEXT) IS NULL OR status = ?2) \
+         AND (threshold_id IN (SELECT id FROM threshold WHERE project_id = ?1 AND {})) = (?3 <> 0)",
+        is_archived(&[BRANCH, TESTBED, MEASURE])
     )
 }
 

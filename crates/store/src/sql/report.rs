@@ -2,6 +2,7 @@
 
 use kiln_model::{GitHash, Millis, ReportUuid};
 
+use super::archive::{BRANCH, TESTBED, is_archived};
 use crate::{Error, Query, Row, Tx, params};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -139,11 +140,18 @@ pub struct Filter {
     pub testbed: Option<i64>,
     pub from: Option<Millis>,
     pub to: Option<Millis>,
+    /// Those of archived branches and testbeds, or all others.
+    pub archived: bool,
 }
 
-const LISTED: &str = "project_id = ?1 AND (CAST(?2 AS BIGINT) IS NULL OR branch_id = ?2) \
-    AND (CAST(?3 AS BIGINT) IS NULL OR testbed_id = ?3) AND (CAST(?4 AS BIGINT) IS NULL OR start_time >= ?4) \
-    AND (CAST(?5 AS BIGINT) IS NULL OR start_time <= ?5)";
+fn listed() -> String {
+    format!(
+        "project_id = ?1 AND (CAST(?2 AS BIGINT) IS NULL OR branch_id = ?2) \
+         AND (CAST(?3 AS BIGINT) IS NULL OR testbed_id = ?3) AND (CAST(?4 AS BIGINT) IS NULL OR start_time >= ?4) \
+         AND (CAST(?5 AS BIGINT) IS NULL OR start_time <= ?5) AND {} = (?6 <> 0)",
+        is_archived(&[BRANCH, TESTBED])
+    )
+}
 
 /// By time.
 pub fn list<Q: Query + ?Sized>(
@@ -154,7 +162,8 @@ pub fn list<Q: Query + ?Sized>(
 ) -> Result<Vec<Report>, Error> {
     let order = if page.descending { "DESC" } else { "ASC" };
     let sql = format!(
-        "SELECT {COLUMNS} FROM report WHERE {LISTED} ORDER BY start_time {order}, id {order} LIMIT ?6 OFFSET ?7"
+        "SELECT {COLUMNS} FROM report WHERE {} ORDER BY start_time {order}, id {order} LIMIT ?7 OFFSET ?8",
+        listed()
     );
     let rows = query.query(
         &sql,
@@ -164,6 +173,7 @@ pub fn list<Q: Query + ?Sized>(
             filter.testbed,
             filter.from,
             filter.to,
+            filter.archived,
             page.limit,
             page.offset
         ],
@@ -174,13 +184,14 @@ pub fn list<Q: Query + ?Sized>(
 pub fn count<Q: Query + ?Sized>(query: &mut Q, project: i64, filter: Filter) -> Result<i64, Error> {
     super::count(
         query,
-        &format!("SELECT COUNT(*) FROM report WHERE {LISTED}"),
+        &format!("SELECT COUNT(*) FROM report WHERE {}", listed()),
         params![
             project,
             filter.branch,
             filter.testbed,
             filter.from,
-            filter.to
+            filter.to,
+            filter.archived
         ],
     )
 }

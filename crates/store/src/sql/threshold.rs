@@ -2,6 +2,7 @@
 
 use kiln_model::{Millis, ThresholdUuid};
 
+use super::archive::{BRANCH, MEASURE, TESTBED, is_archived};
 use super::dimension::{Page, Sort};
 use crate::{Error, Query, Row, Tx, params};
 
@@ -33,12 +34,12 @@ pub struct Filter {
     pub branch: Option<i64>,
     pub testbed: Option<i64>,
     pub measure: Option<i64>,
+    /// Those of archived branches, testbeds and measures, or all others.
+    pub archived: bool,
 }
 
 const COLUMNS: &str =
     "id, uuid, branch_id, testbed_id, measure_id, benchmark_id, model_id, created, modified";
-const LISTED: &str = "project_id = ?1 AND (CAST(?2 AS BIGINT) IS NULL OR branch_id = ?2) \
-    AND (CAST(?3 AS BIGINT) IS NULL OR testbed_id = ?3) AND (CAST(?4 AS BIGINT) IS NULL OR measure_id = ?4)";
 
 /// Answers its id; nothing when the scope has one already.
 pub fn insert(
@@ -136,7 +137,8 @@ pub fn list<Q: Query + ?Sized>(
         Sort::Usual | Sort::Created | Sort::Title => "created",
     };
     let sql = format!(
-        "SELECT {COLUMNS} FROM threshold WHERE {LISTED} ORDER BY {column} {order}, id {order} LIMIT ?5 OFFSET ?6"
+        "SELECT {COLUMNS} FROM threshold WHERE {} ORDER BY {column} {order}, id {order} LIMIT ?6 OFFSET ?7",
+        listed()
     );
     let rows = query.query(
         &sql,
@@ -145,6 +147,7 @@ pub fn list<Q: Query + ?Sized>(
             filter.branch,
             filter.testbed,
             filter.measure,
+            filter.archived,
             page.limit,
             page.offset
         ],
@@ -155,8 +158,23 @@ pub fn list<Q: Query + ?Sized>(
 pub fn count<Q: Query + ?Sized>(query: &mut Q, project: i64, filter: Filter) -> Result<i64, Error> {
     super::count(
         query,
-        &format!("SELECT COUNT(*) FROM threshold WHERE {LISTED}"),
-        params![project, filter.branch, filter.testbed, filter.measure],
+        &format!("SELECT COUNT(*) FROM threshold WHERE {}", listed()),
+        params![
+            project,
+            filter.branch,
+            filter.testbed,
+            filter.measure,
+            filter.archived
+        ],
+    )
+}
+
+fn listed() -> String {
+    format!(
+        "project_id = ?1 AND (CAST(?2 AS BIGINT) IS NULL OR branch_id = ?2) \
+         AND (CAST(?3 AS BIGINT) IS NULL OR testbed_id = ?3) AND (CAST(?4 AS BIGINT) IS NULL OR measure_id = ?4) \
+         AND {} = (?5 <> 0)",
+        is_archived(&[BRANCH, TESTBED, MEASURE])
     )
 }
 

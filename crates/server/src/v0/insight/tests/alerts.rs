@@ -8,6 +8,7 @@ on_both_engines! {
     an_alert_can_be_dismissed_and_comes_last_then,
     a_threshold_of_one_benchmark_comes_before_that_of_all,
     an_ignored_benchmark_has_a_boundary_and_no_alert,
+    a_benchmark_that_asks_for_no_alert_by_its_name_gets_none,
     false_discoveries_are_controlled_over_the_whole_report,
     a_model_can_be_replaced_and_removed,
     a_model_that_cannot_be_meant_is_refused,
@@ -85,6 +86,17 @@ async fn an_ignored_benchmark_has_a_boundary_and_no_alert(door: Door) {
     assert_eq!(report["alerts"], json!([]));
     let boundary = &report["results"][0][0]["measures"][0]["boundary"];
     assert!((boundary["upper_limit"].as_f64().unwrap() - 110.0).abs() < 1e-9);
+}
+
+async fn a_benchmark_that_asks_for_no_alert_by_its_name_gets_none(door: Door) {
+    door.report(&[("adder", 100.0)]).await;
+    door.threshold(&json!({"test": "percentage", "upper_boundary": 0.1}))
+        .await;
+    let slow = door.report(&[("adder_bencher_ignore", 150.0)]).await;
+    let result = &slow["results"][0][0];
+    assert_eq!(result["benchmark"]["name"], "adder");
+    assert_eq!(result["measures"][0]["boundary"]["upper_limit"], 110.0);
+    assert_eq!(slow["alerts"], json!([]));
 }
 
 async fn false_discoveries_are_controlled_over_the_whole_report(door: Door) {

@@ -6,6 +6,7 @@ use super::on_both_engines;
 on_both_engines! {
     each_dimension_is_made_found_changed_archived_and_deleted,
     what_has_reports_is_archived_and_not_deleted,
+    what_was_measured_on_an_archived_branch_is_archived_with_it,
     two_names_with_one_slug_are_two_branches,
     lists_are_searched_and_paged,
 }
@@ -60,6 +61,27 @@ async fn what_has_reports_is_archived_and_not_deleted(door: Door) {
     ] {
         assert_eq!(door.delete(path).await, 409, "{path}");
     }
+}
+
+async fn what_was_measured_on_an_archived_branch_is_archived_with_it(door: Door) {
+    door.report(&[("adder", 100.0)]).await;
+    door.threshold(&json!({"test": "static", "upper_boundary": 10.0}))
+        .await;
+    door.report(&[("adder", 100.0)]).await;
+    let counts = async |query: &str| {
+        let mut counts = Vec::new();
+        for plural in ["reports", "thresholds", "alerts"] {
+            let list = door.get(&format!("{plural}?{query}")).await;
+            counts.push(list.as_array().unwrap().len());
+        }
+        counts
+    };
+    assert_eq!(counts("archived=false").await, [2, 1, 1]);
+    assert_eq!(counts("archived=true").await, [0, 0, 0]);
+    door.patch("branches/main", &json!({"archived": true}))
+        .await;
+    assert_eq!(counts("").await, [0, 0, 0]);
+    assert_eq!(counts("archived=true").await, [2, 1, 1]);
 }
 
 async fn two_names_with_one_slug_are_two_branches(door: Door) {
