@@ -16,6 +16,7 @@ Examples:
   cargo xtask bench verdicts               how often paired verdicts are right
   cargo xtask bench registry               push and pull with skopeo, some minutes
   cargo xtask bench microvm                machines of QEMU, some minutes
+  cargo xtask bench unpack                 200 MB beside umoci and podman, a minute
   cargo xtask bench --slow-fsync 4.5       as on a disk that takes 4.5 ms longer than this one
   cargo xtask bench --dir /mnt/disk        on another disk than that of the temporary directory
 
@@ -66,6 +67,12 @@ pub(crate) enum Subject {
     Registry,
     /// Chambers beside bwrap, crun and podman.
     Chamber,
+    /// What a runner adds to a job whose image it has.
+    Runner,
+    /// Unpacking 200 MB beside umoci and podman, and a second start. Takes minutes, and so is not part of `all`.
+    Unpack,
+    /// Whether a chamber adds noise to what runs in it.
+    Steadiness,
     /// QEMU's machines beside bare QEMU. Takes minutes, and so is not part of `all`.
     Microvm,
     All,
@@ -83,7 +90,7 @@ impl Arguments {
 
 impl Subject {
     pub(crate) fn includes(self, other: Self) -> bool {
-        let takes_minutes = matches!(other, Self::Registry | Self::Microvm);
+        let takes_minutes = matches!(other, Self::Registry | Self::Microvm | Self::Unpack);
         self == other || (self == Self::All && !takes_minutes)
     }
 }

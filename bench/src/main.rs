@@ -14,11 +14,14 @@ mod microvm;
 mod numbers;
 mod registry;
 mod report;
+mod runner;
 mod sample;
 mod slow_fsync;
 mod statistics;
+mod steadiness;
 mod stopwatch;
 mod target;
+mod unpack;
 mod verdicts;
 mod window;
 
@@ -33,6 +36,9 @@ use report::Report;
 use window::Window;
 
 fn main() -> ExitCode {
+    if steadiness::answer_if_asked() {
+        return ExitCode::SUCCESS;
+    }
     let arguments = Arguments::parse();
     let outcome = run(&arguments).and_then(|report| {
         write(&mut io::stdout().lock(), &arguments, &report)?;
@@ -55,7 +61,7 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     slow_fsync::ensure(arguments.slow_fsync)?;
     let place = arguments.place()?;
     let window = Window::of_a_round(arguments.seconds);
-    let load_before = Load::now()?;
+    let (cores, load_before) = (machine::cores(), Load::now()?);
     let mut measurements = Vec::new();
     if arguments.subject.includes(Subject::Ledger) {
         measurements.push(ledger::measure(place.path(), window, &say)?);
@@ -79,12 +85,22 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     if arguments.subject.includes(Subject::Chamber) {
         measurements.push(chamber::measure(place.path(), window, &say)?);
     }
+    if arguments.subject.includes(Subject::Runner) {
+        measurements.push(runner::measure(place.path(), window, &say)?);
+    }
+    if arguments.subject.includes(Subject::Unpack) {
+        measurements.push(unpack::measure(place.path(), &say)?);
+    }
     if arguments.subject.includes(Subject::Microvm) {
         measurements.push(microvm::measure(place.path(), window, &say)?);
     }
+    // Last: it keeps this process to one core.
+    if arguments.subject.includes(Subject::Steadiness) {
+        measurements.push(steadiness::measure(place.path(), &say)?);
+    }
     Ok(Report {
         machine: Machine {
-            cores: machine::cores(),
+            cores,
             load_before,
             load_after: Load::now()?,
             slow_fsync_ms: arguments.slow_fsync,

@@ -12,6 +12,7 @@ use crate::sample::Sample;
 use crate::stopwatch::Stopwatch;
 use crate::target::{Target, Verdict};
 use images::Workload;
+pub(crate) use images::noise;
 use server::{Running, Which};
 
 /// Fewer than elsewhere: each moves a gigabyte.

@@ -115,7 +115,7 @@ fn put(blobs: &Path, kind: &str, bytes: &[u8]) -> io::Result<Value> {
 }
 
 /// Bytes that do not compress, the same for the same seed (xorshift).
-fn noise(seed: u64, size: usize) -> Vec<u8> {
+pub(crate) fn noise(seed: u64, size: usize) -> Vec<u8> {
     let mut state = seed | 1;
     let mut bytes = Vec::with_capacity(size + 8);
     while bytes.len() < size {

@@ -24,6 +24,11 @@ const QEMU: &str = if cfg!(target_arch = "aarch64") {
 
 pub(super) const NEEDS: &[Need] = &[
     Need {
+        package: "bubblewrap",
+        proof: Proof::Program("bwrap"),
+        why: "somebody else's sandbox, to measure ours beside",
+    },
+    Need {
         package: "buildah",
         proof: Proof::Program("buildah"),
         why: "somebody else's image builder, for the registry and for Dockerfiles",
@@ -37,6 +42,11 @@ pub(super) const NEEDS: &[Need] = &[
         package: "cpio",
         proof: Proof::Program("cpio"),
         why: "somebody else's reading of a machine's initial file system",
+    },
+    Need {
+        package: "crun",
+        proof: Proof::Program("crun"),
+        why: "somebody else's container runtime, to measure chambers beside",
     },
     Need {
         package: "docker-registry",
