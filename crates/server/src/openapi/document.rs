@@ -43,6 +43,11 @@ fn show(operation: &Operation) -> Value {
     if matches!(operation.answer, Answer::Page(_)) {
         parameters.extend(paging(operation.path));
     }
+    if operation.path.ends_with("/usage") {
+        let time = json!({ "type": "integer", "description": "milliseconds" });
+        let times = ["start_time", "end_time"];
+        parameters.extend(times.map(|name| parameter(name, "query", &time)));
+    }
     let mut shown = json!({
         "operationId": operation.id,
         "summary": operation.summary,
