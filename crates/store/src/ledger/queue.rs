@@ -17,6 +17,8 @@ pub(crate) struct Queue<T> {
 struct State<T> {
     items: VecDeque<T>,
     closed: bool,
+    /// How many threads wait for an item.
+    waiting: usize,
 }
 
 /// Why an item was not taken; it comes back.
@@ -33,6 +35,7 @@ impl<T> Queue<T> {
             state: Mutex::new(State {
                 items: VecDeque::new(),
                 closed: false,
+                waiting: 0,
             }),
             arrived: Condvar::new(),
         }
@@ -62,32 +65,21 @@ impl<T> Queue<T> {
 
     /// Waits for items and takes up to `limit` of them; none means that the queue is closed and empty.
     pub(crate) fn take(&self, limit: usize) -> Vec<T> {
-        self.take_while(limit, || true)
-    }
-
-    /// Takes up to `limit` items; waits for the first of them only as long as `expected` says that there may be one. Whoever
-    /// changes what it says has to [`nudge`](Self::nudge).
-    pub(crate) fn take_while(&self, limit: usize, expected: impl Fn() -> bool) -> Vec<T> {
         let mut state = self.lock();
-        while state.items.is_empty() && !state.closed && expected() {
+        while state.items.is_empty() && !state.closed {
+            state.waiting += 1;
             state = self
                 .arrived
                 .wait(state)
                 .unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
         }
-        let count = limit.min(state.items.len());
-        let taken: Vec<T> = state.items.drain(..count).collect();
-        drop(state);
-        self.places.add_permits(taken.len());
-        taken
+        self.take_from(state, limit)
     }
 
-    /// Makes those who wait ask again whether to expect anything.
-    pub(crate) fn nudge(&self) {
-        // Under the lock nobody is between asking and waiting.
-        let state = self.lock();
-        self.arrived.notify_all();
-        drop(state);
+    /// Takes up to `limit` of the items that are there.
+    pub(crate) fn take_ready(&self, limit: usize) -> Vec<T> {
+        self.take_from(self.lock(), limit)
     }
 
     /// Refuses new items; those inside are still served.
@@ -97,14 +89,26 @@ impl<T> Queue<T> {
         self.arrived.notify_all();
     }
 
+    fn take_from(&self, mut state: MutexGuard<'_, State<T>>, limit: usize) -> Vec<T> {
+        let count = limit.min(state.items.len());
+        let taken: Vec<T> = state.items.drain(..count).collect();
+        drop(state);
+        self.places.add_permits(taken.len());
+        taken
+    }
+
     fn append(&self, item: T) -> Result<(), T> {
         let mut state = self.lock();
         if state.closed {
             return Err(item);
         }
         state.items.push_back(item);
+        // Waking nobody takes a system call too.
+        let is_awaited = state.waiting > 0;
         drop(state);
-        self.arrived.notify_one();
+        if is_awaited {
+            self.arrived.notify_one();
+        }
         Ok(())
     }
 
@@ -116,7 +120,6 @@ impl<T> Queue<T> {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
     use crate::ledger::pending::block_on;
@@ -132,20 +135,11 @@ mod tests {
     }
 
     #[test]
-    fn items_are_waited_for_as_long_as_they_are_expected() {
-        let queue = Arc::new(Queue::new(8));
-        assert!(queue.take_while(3, || false).is_empty());
+    fn what_is_there_is_taken_without_waiting() {
+        let queue = Queue::new(8);
+        assert!(queue.take_ready(3).is_empty());
         queue.try_push(0).unwrap();
-        assert_eq!(queue.take_while(3, || false), [0]);
-
-        let expected = Arc::new(AtomicBool::new(true));
-        let waiting = std::thread::spawn({
-            let (queue, expected) = (Arc::clone(&queue), Arc::clone(&expected));
-            move || queue.take_while(3, || expected.load(Ordering::Acquire))
-        });
-        expected.store(false, Ordering::Release);
-        queue.nudge();
-        assert!(waiting.join().unwrap().is_empty());
+        assert_eq!(queue.take_ready(3), [0]);
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 
 use super::batch::answer_all;
-use super::queue::Queue;
 use super::task::Task;
 use crate::{Bell, Bells, Error};
 
@@ -28,12 +27,7 @@ struct News {
 }
 
 impl Teller {
-    /// Starts the thread. Whenever it has told everyone, it nudges those who wait for the queue.
-    pub(crate) fn spawn(
-        number: usize,
-        bells: Bells,
-        queue: Arc<Queue<Box<dyn Task>>>,
-    ) -> Result<Self, Error> {
+    pub(crate) fn spawn(number: usize, bells: Bells) -> Result<Self, Error> {
         // One batch is told while the next one is written.
         let (news, heard) = mpsc::sync_channel(1);
         let telling = Arc::new(AtomicBool::new(false));
@@ -41,7 +35,7 @@ impl Teller {
             .name(format!("kiln-teller-{number}"))
             .spawn({
                 let (bells, telling) = (bells.clone(), Arc::clone(&telling));
-                move || tell_all(&heard, &bells, &telling, &queue)
+                move || tell_all(&heard, &bells, &telling)
             })
             .map_err(|error| Error::Refused(format!("cannot start a ledger thread: {error}")))?;
         Ok(Self {
@@ -80,16 +74,10 @@ impl News {
     }
 }
 
-fn tell_all(
-    heard: &Receiver<News>,
-    bells: &Bells,
-    telling: &AtomicBool,
-    queue: &Queue<Box<dyn Task>>,
-) {
+fn tell_all(heard: &Receiver<News>, bells: &Bells, telling: &AtomicBool) {
     while let Ok(news) = heard.recv() {
         news.tell(bells);
         telling.store(false, Ordering::Release);
-        queue.nudge();
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn spawn(self, number: usize) -> Result<JoinHandle<()>, Error> {
-        let teller = Teller::spawn(number, self.bells.clone(), Arc::clone(&self.queue))?;
+        let teller = Teller::spawn(number, self.bells.clone())?;
         thread::Builder::new()
             .name(format!("kiln-ledger-{number}"))
             .spawn(move || self.work(&teller))
@@ -40,11 +40,7 @@ impl Worker {
             if tasks.is_empty() {
                 break;
             }
-            // Whoever is being told comes with the next closure at once, and then shares this commit.
-            let more = |taken| {
-                let room = self.batch_limit.saturating_sub(taken);
-                self.queue.take_while(room, || teller.is_telling())
-            };
+            let more = |taken| self.gather(teller, self.batch_limit.saturating_sub(taken));
             let outcome = batch::run(lock(&self.session).as_mut(), &self.time, tasks, more);
             match outcome {
                 Outcome::Committed { tasks, bells } => teller.tell(tasks, bells),
@@ -63,6 +59,19 @@ impl Worker {
             tracing::warn!(%error, "kernel time was not settled; it skips ahead a little at the next start");
         }
         drop(alarm);
+    }
+
+    /// What has arrived meanwhile. Whoever is being told comes with the next closure at once, and is waited for so that it shares
+    /// this commit: awake, since they come one by one, and to fall asleep between them takes longer than that.
+    fn gather(&self, teller: &Teller, room: usize) -> Vec<Box<dyn Task>> {
+        loop {
+            let everyone_was_told = !teller.is_telling();
+            let tasks = self.queue.take_ready(room);
+            if everyone_was_told || room == 0 || !tasks.is_empty() {
+                return tasks;
+            }
+            thread::yield_now();
+        }
     }
 
     /// Answers everyone, and lets the process know that it must end.
