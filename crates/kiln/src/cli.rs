@@ -166,7 +166,7 @@ pub(crate) struct Server {
     /// Who is told of the minutes that jobs run: file (DATA/billing.jsonl), stripe, or off [env: KILN_BILLING] [default: file]
     #[arg(long, value_name = "WHO")]
     pub(crate) billing: Option<String>,
-    /// Where meter events are sent [env: KILN_BILLING_URL] [default: https://api.stripe.com]
+    /// Where meter events are sent [env: KILN_BILLING_URL] [default: Stripe itself]
     #[arg(long, value_name = "URL")]
     pub(crate) billing_url: Option<String>,
     /// Name of the meter [env: KILN_BILLING_METER] [default: runner_minutes]
