@@ -228,6 +228,25 @@ fn attachment(message: &RunnerMessage) -> Option<Attachment> {
 }
 
 #[cfg(test)]
+impl Delivery {
+    /// A result that names so much output beside it.
+    pub(crate) fn with_output_beside(job: JobUuid, size: u64) -> Self {
+        let large = kiln_model::v0::LargeOutput {
+            digest: Digest::from_hash(&[7; 32]).unwrap(),
+            size,
+            texts: Vec::new(),
+        };
+        let message = RunnerMessage::Completed {
+            job,
+            results: Vec::new(),
+            conditions: None,
+            large: Some(Box::new(large)),
+        };
+        Self::encode(job, &message)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -291,3 +291,19 @@ impl Fold {
         }
     }
 }
+
+#[cfg(test)]
+impl Run {
+    /// As if somebody had typed these words behind `kiln run`.
+    pub(crate) fn typed(words: &[&str]) -> Self {
+        #[derive(clap::Parser)]
+        struct Typed {
+            #[command(flatten)]
+            run: Run,
+        }
+
+        let words = std::iter::once(&"run").chain(words);
+        let typed: Typed = clap::Parser::try_parse_from(words).unwrap();
+        typed.run
+    }
+}

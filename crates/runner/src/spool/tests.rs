@@ -1,5 +1,3 @@
-use kiln_model::Digest;
-use kiln_model::v0::{LargeOutput, RunnerMessage};
 use tempfile::TempDir;
 
 use super::*;
@@ -160,19 +158,7 @@ fn results_are_for_the_owner_alone() {
 
 /// A result with `bytes` beside it.
 fn large_result(text: &str, bytes: &str) -> Delivery {
-    let job = job(text);
-    let large = LargeOutput {
-        digest: Digest::from_hash(&[7; 32]).unwrap(),
-        size: bytes.len() as u64,
-        texts: Vec::new(),
-    };
-    let message = RunnerMessage::Completed {
-        job,
-        results: Vec::new(),
-        conditions: None,
-        large: Some(Box::new(large)),
-    };
-    Delivery::encode(job, &message).with_bytes(bytes.into())
+    Delivery::with_output_beside(job(text), bytes.len() as u64).with_bytes(bytes.into())
 }
 
 #[test]

@@ -35,7 +35,16 @@ struct Upload<'a> {
     bytes: &'a [u8],
 }
 
-impl Upload<'_> {
+impl<'a> Upload<'a> {
+    const fn new(town: &'a Town, place: &'a Place, job: &'a str, bytes: &'a [u8]) -> Self {
+        Self {
+            town,
+            place,
+            job,
+            bytes,
+        }
+    }
+
     fn path(&self) -> String {
         let whole = digest(self.bytes);
         format!(
@@ -112,12 +121,7 @@ async fn an_uploaded_output_is_read_parsed_and_returned_whole_and_in_part(town: 
     let (mut channel, job) = town.running(&place).await;
     let whole = long_results();
     let bytes = whole.as_bytes();
-    let upload = Upload {
-        town,
-        place: &place,
-        job: &job,
-        bytes,
-    };
+    let upload = Upload::new(town, &place, &job, bytes);
     let mut start = 0;
     while start < bytes.len() {
         let end = bytes.len().min(start + (2 << 20));
@@ -157,12 +161,7 @@ async fn an_uploaded_output_is_read_parsed_and_returned_whole_and_in_part(town: 
 async fn a_chunk_that_comes_again_changes_nothing(town: &Town) {
     let place = town.place().await;
     let (_channel, job) = town.running(&place).await;
-    let upload = Upload {
-        town,
-        place: &place,
-        job: &job,
-        bytes: b"one after another",
-    };
+    let upload = Upload::new(town, &place, &job, b"one after another");
     assert_eq!(upload.put(0, 5).await.body["received"], 5);
     assert_eq!(upload.put(0, 5).await.body["received"], 5);
     assert_eq!(upload.put(5, 17).await.body["received"], 17);
@@ -179,12 +178,7 @@ async fn a_chunk_that_comes_again_changes_nothing(town: &Town) {
 async fn a_chunk_that_is_not_what_it_says_is_refused(town: &Town) {
     let place = town.place().await;
     let (_channel, job) = town.running(&place).await;
-    let upload = Upload {
-        town,
-        place: &place,
-        job: &job,
-        bytes: b"whole",
-    };
+    let upload = Upload::new(town, &place, &job, b"whole");
     let query = format!("?start=0&size=5&chunk={}", digest(b"other"));
     let refused = upload.ask(Method::PUT, &query, b"whole").await;
     assert_eq!(refused.status, 400, "{refused:?}");
@@ -201,12 +195,7 @@ async fn a_chunk_that_is_not_what_it_says_is_refused(town: &Town) {
 async fn a_chunk_that_leaves_a_gap_is_told_where_to_go_on(town: &Town) {
     let place = town.place().await;
     let (_channel, job) = town.running(&place).await;
-    let upload = Upload {
-        town,
-        place: &place,
-        job: &job,
-        bytes: b"one after another",
-    };
+    let upload = Upload::new(town, &place, &job, b"one after another");
     upload.put(0, 4).await;
     let refused = upload.put(9, 17).await;
     assert_eq!(refused.status, 416);
@@ -229,12 +218,7 @@ async fn a_chunk_that_leaves_a_gap_is_told_where_to_go_on(town: &Town) {
 async fn bytes_that_are_not_what_was_announced_are_dropped(town: &Town) {
     let place = town.place().await;
     let (_channel, job) = town.running(&place).await;
-    let upload = Upload {
-        town,
-        place: &place,
-        job: &job,
-        bytes: b"announced",
-    };
+    let upload = Upload::new(town, &place, &job, b"announced");
     let query = format!("?start=0&size=9&chunk={}", digest(b"different"));
     assert_eq!(
         upload.ask(Method::PUT, &query, b"different").await.status,
@@ -253,12 +237,7 @@ async fn bytes_that_are_not_what_was_announced_are_dropped(town: &Town) {
 async fn a_result_is_not_accepted_before_what_it_names(town: &Town) {
     let place = town.place().await;
     let (mut channel, job) = town.running(&place).await;
-    let upload = Upload {
-        town,
-        place: &place,
-        job: &job,
-        bytes: BMF.as_bytes(),
-    };
+    let upload = Upload::new(town, &place, &job, BMF.as_bytes());
     upload.put(0, BMF.len()).await;
     channel.say(upload.result()).await;
     let end = channel.end().await.unwrap();
@@ -275,23 +254,13 @@ async fn a_result_is_not_accepted_before_what_it_names(town: &Town) {
 async fn nobody_uploads_for_a_job_of_another_runner(town: &Town) {
     let (place, other) = (town.place().await, town.place().await);
     let (_channel, job) = town.running(&place).await;
-    let upload = Upload {
-        town,
-        place: &other,
-        job: &job,
-        bytes: b"whole",
-    };
+    let upload = Upload::new(town, &other, &job, b"whole");
     assert_eq!(upload.put(0, 5).await.status, 404);
     let wrong = Place {
         key: other.key.clone(),
         ..town.place().await
     };
-    let upload = Upload {
-        town,
-        place: &wrong,
-        job: &job,
-        bytes: b"whole",
-    };
+    let upload = Upload::new(town, &wrong, &job, b"whole");
     assert_eq!(upload.put(0, 5).await.status, 401);
 }
 
@@ -299,12 +268,7 @@ async fn after_its_end_a_job_takes_no_upload(town: &Town) {
     let place = town.place().await;
     let (_channel, job) = town.running(&place).await;
     town.cancel(&place, &job).await;
-    let upload = Upload {
-        town,
-        place: &place,
-        job: &job,
-        bytes: b"whole",
-    };
+    let upload = Upload::new(town, &place, &job, b"whole");
     assert_eq!(upload.put(0, 5).await.status, 409);
 }
 
@@ -328,19 +292,9 @@ async fn a_server_says_what_it_takes_and_refuses_more() {
     });
     let place = town.place().await;
     let (_channel, job) = town.running(&place).await;
-    let fits = Upload {
-        town: &town,
-        place: &place,
-        job: &job,
-        bytes: b"8 bytes.",
-    };
+    let fits = Upload::new(&town, &place, &job, b"8 bytes.");
     fits.whole().await;
-    let more = Upload {
-        town: &town,
-        place: &place,
-        job: &job,
-        bytes: b"!",
-    };
+    let more = Upload::new(&town, &place, &job, b"!");
     let refused = more.put(0, 1).await;
     assert_eq!(refused.status, 413, "{refused:?}");
     assert!(

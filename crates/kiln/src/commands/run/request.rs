@@ -139,21 +139,9 @@ fn some<T>(list: Vec<T>) -> Option<Vec<T>> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
     use serde_json::json;
 
     use super::*;
-
-    #[derive(clap::Parser)]
-    struct Typed {
-        #[command(flatten)]
-        run: Run,
-    }
-
-    fn typed(words: &[&str]) -> Run {
-        let words = std::iter::once(&"run").chain(words);
-        Typed::try_parse_from(words).unwrap().run
-    }
 
     fn request(run: &Run, variables: &[(&str, &str)]) -> NewRun {
         let variables = Variables::of(variables);
@@ -162,7 +150,7 @@ mod tests {
 
     #[test]
     fn flags_become_a_job() {
-        let run = typed(&[
+        let run = Run::typed(&[
             "--project",
             "p",
             "--image",
@@ -203,18 +191,18 @@ mod tests {
 
     #[test]
     fn a_line_for_an_image_is_given_to_its_shell() {
-        let run = typed(&["--image", "p", "cargo bench"]);
+        let run = Run::typed(&["--image", "p", "cargo bench"]);
         assert_eq!(
             command(&run.command, &run),
             ["/bin/sh", "-c", "cargo bench"]
         );
-        let run = typed(&["--image", "p", "bench", "--quick"]);
+        let run = Run::typed(&["--image", "p", "bench", "--quick"]);
         assert_eq!(command(&run.command, &run), ["bench", "--quick"]);
     }
 
     #[test]
     fn a_backdated_run_keeps_its_length() {
-        let run = typed(&["--backdate", "1000", "true"]);
+        let run = Run::typed(&["--backdate", "1000", "true"]);
         let mut request = request(&run, &[]);
         let measured = Measured {
             results: vec!["{}".to_owned()],
@@ -228,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_variable_that_makes_no_sense_is_named() {
-        let run = typed(&["true"]);
+        let run = Run::typed(&["true"]);
         let variables = Variables::of(&[("KILN_ADAPTER", "fortran")]);
         let failure = new_run(&run, &variables, BTreeMap::new(), String::new()).unwrap_err();
         assert!(failure.message.contains("fortran"), "{failure}");
@@ -236,8 +224,8 @@ mod tests {
 
     #[test]
     fn a_start_point_is_sent_when_it_is_asked_for() {
-        assert_eq!(request(&typed(&["true"]), &[]).start_point, None);
-        let run = typed(&[
+        assert_eq!(request(&Run::typed(&["true"]), &[]).start_point, None);
+        let run = Run::typed(&[
             "--start-point",
             "main",
             "--start-point-clone-thresholds",

@@ -158,19 +158,10 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser as _;
-
     use super::*;
 
-    #[derive(clap::Parser)]
-    struct Typed {
-        #[command(flatten)]
-        run: Run,
-    }
-
     fn check(words: &[&str], project: Option<&str>, variables: &[(&str, &str)]) -> bool {
-        let words = std::iter::once(&"run").chain(words);
-        let run = Typed::try_parse_from(words).unwrap().run;
+        let run = Run::typed(words);
         let variables = Variables::of(variables);
         let work = Work::of(&run, &variables).unwrap();
         let request = NewRun {

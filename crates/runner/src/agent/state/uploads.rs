@@ -2,27 +2,12 @@
 
 use std::time::Duration;
 
-use kiln_model::Digest;
-use kiln_model::v0::{LargeOutput, RunnerMessage};
-
 use super::tests::{JOB, Machine, ack, job_id, ready, received, send};
 use super::*;
 
 /// A result that names output beside it.
 fn large_result() -> Delivery {
-    let job = job_id(JOB);
-    let large = LargeOutput {
-        digest: Digest::from_hash(&[7; 32]).unwrap(),
-        size: 1,
-        texts: Vec::new(),
-    };
-    let message = RunnerMessage::Completed {
-        job,
-        results: Vec::new(),
-        conditions: None,
-        large: Some(Box::new(large)),
-    };
-    Delivery::encode(job, &message)
+    Delivery::with_output_beside(job_id(JOB), 1)
 }
 
 fn upload() -> Effect {

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use kiln_model::v0::{LargeOutput, RunnerMessage, ServerMessage};
-use kiln_model::{Digest, JobUuid, Millis};
+use kiln_model::v0::ServerMessage;
+use kiln_model::{JobUuid, Millis};
 
 use super::server::Server;
 use crate::Delivery;
@@ -12,22 +12,6 @@ use crate::agent::state::{Phase, State};
 
 /// Enough to settle anything: waits are jumped over, so a round is a step and not a time.
 const ROUNDS: usize = 2_000;
-
-/// A result of a job with more output than fits.
-fn with_large(job: JobUuid) -> Delivery {
-    let large = LargeOutput {
-        digest: Digest::from_hash(&[7; 32]).unwrap(),
-        size: 1,
-        texts: Vec::new(),
-    };
-    let message = RunnerMessage::Completed {
-        job,
-        results: Vec::new(),
-        conditions: None,
-        large: Some(Box::new(large)),
-    };
-    Delivery::encode(job, &message)
-}
 
 pub(super) fn job_number(number: u32) -> JobUuid {
     format!("01a1de47-71b7-7681-a510-0000{number:08x}")
@@ -159,7 +143,7 @@ impl World {
                 self.happen(Event::Executed(if succeeds {
                     Delivery::completed(job, Vec::new(), None)
                 } else {
-                    with_large(job)
+                    Delivery::with_output_beside(job, 1)
                 }));
             }
             Chore::None | Chore::Ready { .. } | Chore::Ended => {}
