@@ -490,7 +490,7 @@ impl State {
 
     fn deliver(&mut self, now: Millis, effects: &mut Vec<Effect>) {
         let (
-            Link::Up(_),
+            Link::Up(talk),
             Duty::Delivering {
                 owed,
                 sent_at,
@@ -498,7 +498,7 @@ impl State {
                 upload,
                 ..
             },
-        ) = (&self.link, &mut self.duty)
+        ) = (&mut self.link, &mut self.duty)
         else {
             return;
         };
@@ -510,6 +510,7 @@ impl State {
             (Some(_), _) if *settled => *next = next.clone().without_large(),
             (Some(large), Upload::Due) => {
                 *upload = Upload::UnderWay;
+                talk.wait_from(now);
                 let (job, large) = (next.job(), large.clone());
                 effects.push(Effect::Upload { job, large });
                 return self.beat_if_due(now, effects);

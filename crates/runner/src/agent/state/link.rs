@@ -80,6 +80,11 @@ impl Talk {
         self.silent_since = now;
     }
 
+    /// Nobody waited for an answer until now, however long the server was silent.
+    pub(super) const fn wait_from(&mut self, now: Millis) {
+        self.silent_since = now;
+    }
+
     pub(super) fn sent_counted(&mut self, now: Millis) {
         if self.unanswered == 0 {
             self.silent_since = now;

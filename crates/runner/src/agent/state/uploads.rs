@@ -53,6 +53,19 @@ fn a_server_that_is_silent_during_an_upload_is_left() {
 }
 
 #[test]
+fn a_server_is_not_left_for_its_silence_while_the_disk_was_full() {
+    let mut machine = Machine::executing();
+    machine.second();
+    machine.on(Event::Executed(large_result().with_bytes("x".into())));
+    machine.on(Event::NotSpooled);
+    machine.after(Duration::from_mins(5));
+    let effects = machine.on(Event::Spooled);
+    assert!(effects.contains(&upload()), "{effects:?}");
+    let effects = machine.on(Event::Tick);
+    assert!(!effects.contains(&Effect::Drop), "{effects:?}");
+}
+
+#[test]
 fn what_the_server_does_not_take_is_left_out() {
     let mut machine = uploading();
     let alone = large_result().without_large();
