@@ -1,8 +1,9 @@
 //! Tells many writers at once that their closures are on disk, while the ledger thread goes on with what arrives.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use super::batch::answer_all;
@@ -16,74 +17,97 @@ type Tasks = Vec<Box<dyn Task>>;
 
 pub(crate) struct Teller {
     bells: Bells,
-    news: Option<SyncSender<News>>,
+    untold: Arc<Untold>,
+    /// What rings when a batch has been told.
+    told: Option<SyncSender<Vec<Bell>>>,
     thread: Option<JoinHandle<()>>,
-    telling: Arc<AtomicBool>,
 }
 
-struct News {
-    tasks: Tasks,
-    bells: Vec<Bell>,
+/// Those who are still to be told, by whoever has the time.
+#[derive(Default)]
+struct Untold {
+    tasks: Mutex<VecDeque<Box<dyn Task>>>,
+    telling: AtomicBool,
 }
 
 impl Teller {
     pub(crate) fn spawn(number: usize, bells: Bells) -> Result<Self, Error> {
         // One batch is told while the next one is written.
-        let (news, heard) = mpsc::sync_channel(1);
-        let telling = Arc::new(AtomicBool::new(false));
+        let (told, heard) = mpsc::sync_channel(1);
+        let untold = Arc::new(Untold::default());
         let thread = thread::Builder::new()
             .name(format!("kiln-teller-{number}"))
             .spawn({
-                let (bells, telling) = (bells.clone(), Arc::clone(&telling));
-                move || tell_all(&heard, &bells, &telling)
+                let (bells, untold) = (bells.clone(), Arc::clone(&untold));
+                move || tell_all(&heard, &bells, &untold)
             })
             .map_err(|error| Error::Refused(format!("cannot start a ledger thread: {error}")))?;
         Ok(Self {
             bells,
-            news: Some(news),
+            untold,
+            told: Some(told),
             thread: Some(thread),
-            telling,
         })
     }
 
     /// Answers everyone who waited for the commit, then rings.
     pub(crate) fn tell(&self, tasks: Tasks, bells: Vec<Bell>) {
-        let news = News { tasks, bells };
-        match &self.news {
-            Some(thread) if news.tasks.len() > FEW => {
-                self.telling.store(true, Ordering::Release);
-                if let Err(unsent) = thread.send(news) {
-                    self.telling.store(false, Ordering::Release);
-                    unsent.0.tell(&self.bells);
-                }
-            }
-            _ => news.tell(&self.bells),
+        if tasks.len() <= FEW {
+            answer_all(tasks, &Ok(()));
+            return self.bells.ring_all(&bells);
         }
+        self.untold.add(tasks);
+        let unsent = match &self.told {
+            Some(thread) => thread.send(bells).err(),
+            None => Some(mpsc::SendError(bells)),
+        };
+        if let Some(mpsc::SendError(bells)) = unsent {
+            self.untold.tell(&self.bells, &bells);
+        }
+    }
+
+    /// Tells one of those who are still to be told.
+    pub(crate) fn tell_one(&self) {
+        self.untold.tell_one();
     }
 
     /// Whether someone is still to be told, and may then come with the next closure at once.
     pub(crate) fn is_telling(&self) -> bool {
-        self.telling.load(Ordering::Acquire)
+        self.untold.telling.load(Ordering::Acquire)
     }
 }
 
-impl News {
-    fn tell(self, bells: &Bells) {
-        answer_all(self.tasks, &Ok(()));
-        bells.ring_all(&self.bells);
+impl Untold {
+    fn add(&self, tasks: Tasks) {
+        self.telling.store(true, Ordering::Release);
+        let mut untold = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        untold.extend(tasks);
+    }
+
+    fn tell(&self, bells: &Bells, due: &[Bell]) {
+        while self.tell_one() {}
+        bells.ring_all(due);
+        self.telling.store(false, Ordering::Release);
+    }
+
+    /// Whether there was one.
+    fn tell_one(&self) -> bool {
+        let mut untold = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = untold.pop_front();
+        drop(untold);
+        first.map(|task| task.answer(Ok(()))).is_some()
     }
 }
 
-fn tell_all(heard: &Receiver<News>, bells: &Bells, telling: &AtomicBool) {
-    while let Ok(news) = heard.recv() {
-        news.tell(bells);
-        telling.store(false, Ordering::Release);
+fn tell_all(heard: &Receiver<Vec<Bell>>, bells: &Bells, untold: &Untold) {
+    while let Ok(due) = heard.recv() {
+        untold.tell(bells, &due);
     }
 }
 
 impl Drop for Teller {
     fn drop(&mut self) {
-        self.news = None;
+        self.told = None;
         if let Some(thread) = self.thread.take() {
             // It tells what it has first. Were it to panic, whoever was not told finds the answer's sender gone.
             drop(thread.join());

@@ -62,15 +62,20 @@ impl Worker {
     }
 
     /// What has arrived meanwhile. Whoever is being told comes with the next closure at once, and is waited for so that it shares
-    /// this commit: awake, since they come one by one, and to fall asleep between them takes longer than that.
+    /// this commit: awake, since they come one by one, and to fall asleep between them takes longer than that. Who was told last
+    /// gets a turn before the commit.
     fn gather(&self, teller: &Teller, room: usize) -> Vec<Box<dyn Task>> {
         loop {
             let everyone_was_told = !teller.is_telling();
             let tasks = self.queue.take_ready(room);
-            if everyone_was_told || room == 0 || !tasks.is_empty() {
+            if room == 0 || !tasks.is_empty() {
                 return tasks;
             }
+            teller.tell_one();
             thread::yield_now();
+            if everyone_was_told {
+                return self.queue.take_ready(room);
+            }
         }
     }
 
