@@ -34,6 +34,14 @@ pub(crate) enum Commit {
     Unresolved(Error),
 }
 
+/// How the frame of a closure was closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Left {
+    Closed,
+    /// What the closure did can only be undone with the whole transaction; the next one keeps its closures apart.
+    Entangled,
+}
+
 /// One connection to a database, without any notion of frames or time.
 pub(crate) trait Driver: Send + 'static {
     const ENGINE: Engine;
@@ -70,7 +78,7 @@ pub(crate) trait Session: Tx + Send {
     /// Opens the frame of one closure.
     fn enter(&mut self) -> Result<(), Error>;
     /// Closes it, keeping or undoing what the closure did.
-    fn leave(&mut self, keep: bool) -> Result<(), Error>;
+    fn leave(&mut self, keep: bool) -> Result<Left, Error>;
     /// Why the closure that just ran cannot be kept, if so.
     fn objection(&self) -> Option<Error>;
     fn take_bells(&mut self) -> Vec<Bell>;

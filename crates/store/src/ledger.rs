@@ -1,9 +1,13 @@
 //! The ledger: every write of this server, in order, many to a commit.
 //!
 //! ```text
-//! submit ─▶ queue ─▶ ┌ begin ─ savepoint ─ closure ─ release ┐ ─▶ commit ─▶ answers ─▶ bells
-//!                    └──────── once for each closure ────────┘
+//! submit ─▶ queue ─▶ begin ─▶ ┌ enter ─ closure ─ leave ┐ ─▶ commit ─▶ answers ─▶ bells
+//!                             └── once for each closure ┘
 //! ```
+//!
+//! A closure that fails is undone alone. The savepoint that this takes is saved as long as nobody needs it: when a closure
+//! that has changed something fails, the transaction is rolled back and its closures run again, each in a savepoint, and so
+//! do those of the next transactions.
 
 mod batch;
 mod fatal;

@@ -1,7 +1,7 @@
-//! What is waiting becomes one transaction: each closure in a savepoint, one commit for all.
+//! What is waiting becomes one transaction: each closure in a frame of its own, one commit for all.
 
 use super::task::Task;
-use crate::engine::{Begin, Commit, DynSession};
+use crate::engine::{Begin, Commit, DynSession, Left};
 use crate::kernel_time::KernelTime;
 use crate::{Bell, DatabaseErrorKind, Error};
 
@@ -28,15 +28,7 @@ pub(crate) fn run(
     mut tasks: Vec<Box<dyn Task>>,
     more: impl Fn(usize) -> Vec<Box<dyn Task>>,
 ) -> Outcome {
-    let performed = in_transaction(session, time, Begin::Write, |session| {
-        let mut done = 0;
-        while done < tasks.len() {
-            perform_each(session, &mut tasks[done..])?;
-            done = tasks.len();
-            tasks.extend(more(done));
-        }
-        Ok(())
-    });
+    let performed = perform(session, time, Begin::Write, &mut tasks, more);
     match performed.map(|()| session.commit(time)) {
         Ok(Commit::Done) => Outcome::Committed {
             tasks,
@@ -62,36 +54,47 @@ pub(crate) fn run(
 #[derive(Debug)]
 pub(crate) struct Lost(pub(crate) Error);
 
-/// Begins, runs each closure in a frame of its own, and stops before the commit.
+/// Begins, runs each closure in a frame of its own, and whatever `more` has after them; stops before the commit.
 pub(crate) fn perform(
     session: &mut DynSession,
     time: &KernelTime,
-    tasks: &mut [Box<dyn Task>],
     begin: Begin,
+    tasks: &mut Vec<Box<dyn Task>>,
+    more: impl Fn(usize) -> Vec<Box<dyn Task>>,
 ) -> Result<(), Lost> {
-    in_transaction(session, time, begin, |session| perform_each(session, tasks))
+    loop {
+        let began = session.begin(begin, time);
+        match began.and_then(|()| perform_each(session, tasks, &more)) {
+            Ok(Left::Closed) => return Ok(()),
+            // They run again, and the session keeps them apart this time.
+            Ok(Left::Entangled) => session.rollback(),
+            Err(error) => {
+                session.rollback();
+                return Err(Lost(error));
+            }
+        }
+    }
 }
 
-fn in_transaction(
+fn perform_each(
     session: &mut DynSession,
-    time: &KernelTime,
-    begin: Begin,
-    body: impl FnOnce(&mut DynSession) -> Result<(), Error>,
-) -> Result<(), Lost> {
-    let outcome = session.begin(begin, time).and_then(|()| body(session));
-    outcome.map_err(|error| {
-        session.rollback();
-        Lost(error)
-    })
+    tasks: &mut Vec<Box<dyn Task>>,
+    more: impl Fn(usize) -> Vec<Box<dyn Task>>,
+) -> Result<Left, Error> {
+    let mut done = 0;
+    while done < tasks.len() {
+        for task in &mut tasks[done..] {
+            if perform_one(session, task.as_mut())? == Left::Entangled {
+                return Ok(Left::Entangled);
+            }
+        }
+        done = tasks.len();
+        tasks.extend(more(done));
+    }
+    Ok(Left::Closed)
 }
 
-fn perform_each(session: &mut DynSession, tasks: &mut [Box<dyn Task>]) -> Result<(), Error> {
-    tasks
-        .iter_mut()
-        .try_for_each(|task| perform_one(session, task.as_mut()))
-}
-
-fn perform_one(session: &mut DynSession, task: &mut dyn Task) -> Result<(), Error> {
+fn perform_one(session: &mut DynSession, task: &mut dyn Task) -> Result<Left, Error> {
     session.enter()?;
     let wanted = task.run(session);
     let objection = session.objection();
@@ -103,11 +106,11 @@ fn perform_one(session: &mut DynSession, task: &mut dyn Task) -> Result<(), Erro
             )
         }));
     }
-    session.leave(wanted && objection.is_none())?;
+    let left = session.leave(wanted && objection.is_none())?;
     if let (true, Some(error)) = (wanted, objection) {
         task.overrule(error);
     }
-    Ok(())
+    Ok(left)
 }
 
 /// Runs each closure in a transaction of its own, so that one that cannot succeed takes no other down with it.
@@ -132,10 +135,10 @@ fn run_one(
     time: &KernelTime,
     task: Box<dyn Task>,
 ) -> Result<Vec<Bell>, Error> {
-    let mut task = [task];
+    let mut task = vec![task];
     let mut failure = Error::Closed;
     for _ in 0..ATTEMPTS {
-        let performed = perform(session, time, &mut task, Begin::Again);
+        let performed = perform(session, time, Begin::Again, &mut task, |_| Vec::new());
         failure = match performed.map(|()| session.commit(time)) {
             Ok(Commit::Done) => {
                 let bells = session.take_bells();

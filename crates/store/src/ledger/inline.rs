@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::batch::{Lost, perform};
+use super::batch::{Lost, answer_all, perform};
 use super::task::Task;
 use super::worker::{SharedSession, lock};
 use crate::engine::{Begin, Commit};
@@ -67,13 +67,12 @@ impl Inline {
             return task.answer(Err(Error::Closed));
         }
         let mut session = lock(&self.session);
-        let mut tasks = [task];
-        if let Err(Lost(error)) = perform(session.as_mut(), time, &mut tasks, Begin::Write) {
-            let [task] = tasks;
-            return task.answer(Err(error));
+        let mut tasks = vec![task];
+        let alone = |_| Vec::new();
+        if let Err(Lost(error)) = perform(session.as_mut(), time, Begin::Write, &mut tasks, alone) {
+            return answer_all(tasks, &Err(error));
         }
-        let [task] = tasks;
-        let mut answer = Answer(Some(task));
+        let mut answer = Answer(tasks.pop());
         if self.faults.acknowledges_before_commit() {
             answer.give(Ok(()));
         }

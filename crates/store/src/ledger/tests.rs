@@ -153,15 +153,8 @@ fn a_closure_cannot_end_the_transaction_of_others() {
 #[test]
 fn a_closure_whose_transaction_was_lost_runs_again_alone() {
     let store = memory();
-    let runs = Arc::new(AtomicUsize::new(0));
     let held = Held::new(&store.ledger);
-    let innocent = store.ledger.submit({
-        let runs = Arc::clone(&runs);
-        move |tx| {
-            runs.fetch_add(1, Ordering::SeqCst);
-            raw_put(tx, b"a")
-        }
-    });
+    let (runs, innocent) = counted(&store.ledger, |tx| raw_put(tx, b"a"));
     // SQLite ends the whole transaction on a full disk in the same way.
     let guilty = store.ledger.submit(|tx| tx.execute("ROLLBACK", &[]));
     held.release();
@@ -169,6 +162,44 @@ fn a_closure_whose_transaction_was_lost_runs_again_alone() {
     assert!(guilty.wait().is_err());
     assert_eq!(runs.load(Ordering::SeqCst), 2);
     assert!(get(&store.ledger, b"a").is_some());
+}
+
+#[test]
+fn a_closure_that_changed_something_and_fails_takes_the_others_through_a_second_run_once() {
+    let store = memory();
+    for (batch, expected) in [(1, 2), (2, 1)] {
+        let held = Held::new(&store.ledger);
+        let (runs, innocent) = counted(&store.ledger, move |tx| raw_put(tx, &[b'a', batch]));
+        let guilty = store.ledger.submit(move |tx| {
+            raw_put(tx, &[b'b', batch])?;
+            Err::<(), _>(Error::Closed)
+        });
+        held.release();
+        innocent.wait().unwrap();
+        assert!(guilty.wait().is_err());
+        assert_eq!(runs.load(Ordering::SeqCst), expected, "batch {batch}");
+    }
+    assert!(get(&store.ledger, &[b'a', 2]).is_some());
+    assert!(get(&store.ledger, &[b'b', 1]).is_none());
+}
+
+#[test]
+fn a_closure_that_only_looked_fails_alone() {
+    let store = memory();
+    let held = Held::new(&store.ledger);
+    let (runs, innocent) = counted(&store.ledger, |tx| raw_put(tx, b"a"));
+    let guilty = store.ledger.submit(|tx| {
+        tx.query("SELECT value FROM kernel WHERE dbi = 7", &[])?;
+        tx.ring(Bell::Job(1));
+        Err::<(), _>(Error::Closed)
+    });
+    let mut bell = store.bells.subscribe(Bell::Job(1));
+    held.release();
+    innocent.wait().unwrap();
+    assert!(guilty.wait().is_err());
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    store.ledger.close();
+    assert!(!bell.wait_timeout(std::time::Duration::ZERO));
 }
 
 #[test]
@@ -352,6 +383,20 @@ impl Held {
         self.gate.wait();
         self.answer.wait().unwrap();
     }
+}
+
+/// Submits a closure, and counts how often it runs.
+fn counted(
+    ledger: &Ledger,
+    mut body: impl FnMut(&mut dyn Tx) -> Result<(), Error> + Send + 'static,
+) -> (Arc<AtomicUsize>, Pending<(), Error>) {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&runs);
+    let answer = ledger.submit(move |tx| {
+        counter.fetch_add(1, Ordering::SeqCst);
+        body(tx)
+    });
+    (runs, answer)
 }
 
 fn raw_put(tx: &mut dyn Tx, key: &[u8]) -> Result<(), Error> {
