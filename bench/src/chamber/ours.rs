@@ -21,8 +21,11 @@ pub(super) struct Ours {
 impl Ours {
     pub(super) fn prepare(root: &Path) -> Result<Self, Failure> {
         let backend = Namespaces::new(Arc::new(SystemClock::new()));
+        let mut chamber = backend.prepare(&Rootfs::directory(root), &ChamberSpec::default())?;
+        // As the iterations of a job follow each other.
+        chamber.expect_another(true);
         Ok(Self {
-            chamber: backend.prepare(&Rootfs::directory(root), &ChamberSpec::default())?,
+            chamber,
             cancel: CancelToken::new()?,
             command: Command::new(["/bin/true"]),
         })

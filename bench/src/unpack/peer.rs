@@ -59,10 +59,11 @@ impl Unpacker for Podman {
     }
 
     fn tidy_up(&mut self, to: &Path) {
-        // Its storage stays mounted on itself, sometimes twice; where it does not, there is nothing to undo.
+        // Its storage stays mounted on itself, sometimes twice and sometimes still in use; where it does not, there is
+        // nothing to undo.
         let mounted = to.join("root/overlay");
         let is_undone = || {
-            let undone = Command::new("umount").arg(&mounted).output();
+            let undone = Command::new("umount").arg("--lazy").arg(&mounted).output();
             undone.is_ok_and(|output| output.status.success())
         };
         while is_undone() {}

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, chdir, chroot, set_parent_process_death_signa
 use rustix::thread::set_no_new_privs;
 
 use crate::fault::{At, Fault};
-use crate::filter::Filters;
+use crate::filter::Filter;
 use crate::limits::{self, Planned};
 use crate::stopwatch::Stopwatch;
 use crate::supervise::{Process, Pump};
@@ -50,7 +50,7 @@ struct Plan<'a> {
 
 struct Walls {
     landlock: Option<Ruleset>,
-    filters: Filters,
+    filter: Filter,
 }
 
 /// Starts the command. Returns once it was executed.
@@ -76,7 +76,7 @@ pub(crate) fn start(start: &Start, ids: IdMap) -> Result<Running, Fault> {
         limits,
         walls: Some(Walls {
             landlock,
-            filters: Filters::compile()?,
+            filter: Filter::compile(),
         }),
         root: None,
         stdin: open_null()?,
@@ -187,7 +187,7 @@ fn become_command(plan: &Plan<'_>, [stdout, stderr]: [&PipeWriter; 2]) -> Fault 
                 .restrict_self()
                 .at(Stage::Landlock, || "cannot apply the ruleset".into())?;
         }
-        walls.filters.apply()
+        walls.filter.apply()
     };
     match ready() {
         Ok(()) => execute(plan),

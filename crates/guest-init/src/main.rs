@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! host ──exec──▶ launcher ──clone──▶ PID 1 ──fork──▶ command
-//!                exits at once       reports to the host, which is its parent
+//!                                    reports to the host, which is its parent
 //! ```
 //!
-//! The launcher still stands in the host's namespaces: it writes id maps and prepares layers. PID 1 is born in the new
+//! One launcher serves for as long as the host has chambers to launch, or, in a microVM, once. The launcher still stands in the host's namespaces: it writes id maps and prepares layers. PID 1 is born in the new
 //! ones, builds the root file system, starts the command and stays until everything in the chamber is gone.
 
 mod bare;
@@ -38,7 +38,8 @@ fn main() -> ExitCode {
         machine::run();
     }
     match std::env::args().nth(1).as_deref() {
-        None => launch::launch(),
+        None => launch::once(),
+        Some("serve") => launch::serve(),
         Some("bare") => bare::run(),
         #[cfg(target_arch = "x86_64")]
         Some("kvm") => kvm::probe(),

@@ -1,5 +1,6 @@
 //! The life of PID 1, from its birth in new namespaces to its last message.
 
+use std::fs::File;
 use std::io::Write;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
@@ -16,13 +17,13 @@ use rustix::process::{
 };
 
 use crate::fault::{At, Fault};
-use crate::launch::MAX_LAYERS;
+use crate::launch::{MAX_LAYERS, Newborn, stay_on};
 use crate::supervise::Herd;
 use crate::{collect, command, hostname, mounts, oom, privileges, supervise, sys, uplink};
 
 /// Runs one command and ends the process, and with it everything in the chamber.
-pub(crate) fn run(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> ! {
-    let code = match live(host, launcher, seal) {
+pub(crate) fn run(host: &mut UnixStream, newborn: Newborn) -> ! {
+    let code = match live(host, newborn) {
         Ok(()) => 0,
         Err(fault) => {
             // Without a host there is nobody left to tell.
@@ -33,8 +34,16 @@ pub(crate) fn run(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> 
     sys::exit_now(code)
 }
 
-fn live(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> Result<(), Fault> {
-    let shifted = wait_for_launcher(launcher)?;
+fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
+    let Newborn {
+        seal,
+        groups,
+        launcher,
+    } = newborn;
+    join(groups)?;
+    stay_on(&seal.cores)?;
+    let shifted = wait_for_launcher(&launcher)?;
+    drop(launcher);
     sys::leave_group_namespace().at(Stage::Namespaces, || {
         "cannot create a control group namespace".into()
     })?;
@@ -48,13 +57,13 @@ fn live(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> Result<(),
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .at(Stage::Namespaces, || "cannot hide from the command".into())?;
 
-    let layers = seal_chamber(seal, shifted)?;
+    let layers = seal_chamber(&seal, shifted)?;
     tell(host, &ToHost::Ready { layers })?;
 
     let start = receive_start(host)?;
     let children =
         sys::block_child_signal().at(Stage::Supervise, || "cannot watch for children".into())?;
-    let killed_before = oom::kills();
+    let killed_before = killed(&seal);
     let running = command::start(&start, seal.ids)?;
     tell(
         host,
@@ -70,13 +79,31 @@ fn live(host: &mut UnixStream, launcher: &UnixStream, seal: &Seal) -> Result<(),
         &ToHost::Exited {
             status: end.status,
             usage: Usage {
-                oom_kills: oom::kills().saturating_sub(killed_before),
+                oom_kills: killed(&seal).saturating_sub(killed_before),
                 ..end.usage
             },
         },
     )?;
     collect::send_files(host, "/", &start.files)?;
     tell(host, &ToHost::Finished)
+}
+
+fn join(groups: Vec<File>) -> Result<(), Fault> {
+    for mut tasks in groups {
+        tasks
+            .write_all(b"0")
+            .at(Stage::Groups, || "cannot join a control group".into())?;
+    }
+    Ok(())
+}
+
+/// Processes killed for want of memory, as far as they are ours to count: a machine's are all of this chamber, and on a host
+/// the chamber's group tells.
+fn killed(seal: &Seal) -> u64 {
+    match seal.scratch {
+        Scratch::Memory => 0,
+        Scratch::Disk { .. } => oom::kills(),
+    }
 }
 
 /// Sends one message to the host.

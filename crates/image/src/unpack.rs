@@ -20,6 +20,7 @@
 //! | owners | applied when run as root, else everything belongs to who runs this |
 //! | sparse files, unknown kinds of entries | refused |
 
+mod ahead;
 mod archive;
 mod bounds;
 mod directories;
@@ -30,6 +31,7 @@ mod whiteout;
 
 use std::io::{self, BufReader};
 use std::path::Path;
+use std::thread;
 
 use kiln_model::Digest;
 use rustix::io::Errno;
@@ -40,6 +42,7 @@ use crate::layout::LayoutError;
 use crate::root::Root;
 use crate::{Descriptor, Image, Layout, Limits, MediaType};
 
+use ahead::Ahead;
 use archive::Archive;
 use bounds::{Bounds, Counted};
 use tree::Tree;
@@ -134,16 +137,9 @@ pub fn unpack(image: &Image, directory: &Path, limits: &Limits) -> Result<Unpack
     }
     let root = Root::open(directory).map_err(UnpackError::Root)?;
     let mut tree = Tree::new(root, limits)?;
-    let mut bounds = Bounds::new(limits);
+    let bounds = Bounds::new(limits);
     for (layer, diff_id) in layers.iter().zip(&image.config().rootfs.diff_ids) {
-        let actual = unpack_layer(
-            image.layout(),
-            layer,
-            diff_id,
-            &mut tree,
-            &mut bounds,
-            limits,
-        )?;
+        let actual = unpack_layer(image.layout(), layer, diff_id, &mut tree, &bounds, limits)?;
         if actual != *diff_id {
             return Err(UnpackError::DiffId {
                 layer: layer.digest.clone(),
@@ -163,7 +159,7 @@ fn unpack_layer(
     layer: &Descriptor,
     diff_id: &Digest,
     tree: &mut Tree<'_>,
-    bounds: &mut Bounds,
+    bounds: &Bounds,
     limits: &Limits,
 ) -> Result<Digest, UnpackError> {
     let Some(compression) = layer.media_type.layer_compression() else {
@@ -188,13 +184,15 @@ fn unpack_layer(
         BufReader::with_capacity(BUFFER_BYTES, Counted::new(file, bounds.compressed()));
     let plain = Decoder::new(compressed, compression)
         .map_err(|error| refused(LayerError::Stream(error)))?;
-    let bounded = bounds.layer(plain);
-    let mut archive = Archive::new(HashingReader::new(bounded, diff_id.algorithm()), limits);
-    tree.apply_layer(&mut archive).map_err(refused)?;
-    // What follows the end mark still belongs to the digest.
-    let mut rest = archive.into_inner();
-    io::copy(&mut rest, &mut io::sink()).map_err(|error| refused(error.into()))?;
-    Ok(rest.finish())
+    thread::scope(|scope| {
+        let ahead = Ahead::start(scope, bounds.layer(plain));
+        let mut archive = Archive::new(HashingReader::new(ahead, diff_id.algorithm()), limits);
+        tree.apply_layer(&mut archive).map_err(refused)?;
+        // What follows the end mark still belongs to the digest.
+        let mut rest = archive.into_inner();
+        io::copy(&mut rest, &mut io::sink()).map_err(|error| refused(error.into()))?;
+        Ok(rest.finish())
+    })
 }
 
 impl From<io::Error> for LayerError {

@@ -29,6 +29,10 @@ pub trait Chamber: Send + fmt::Debug {
         cancel: &CancelToken,
     ) -> Result<Exit, Error>;
 
+    /// Says whether yet another run will follow the next one. A back end may then make ahead what that one needs, as soon as
+    /// the next has nothing more to measure.
+    fn expect_another(&mut self, _another: bool) {}
+
     /// Gives up what `prepare` made.
     fn destroy(self: Box<Self>) -> Result<(), Error>;
 }

@@ -53,23 +53,22 @@ impl Leash {
     }
 }
 
-/// What the guest program puts around a command.
+/// What the guest program does for who holds the other end of its standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Walls {
-    Chamber,
-    None,
+pub(crate) enum Mode {
+    /// Launches chambers.
+    Serve,
+    /// Runs one command without walls around it.
+    Bare,
 }
 
 /// Starts the guest program with one end of a socket pair as its standard input.
-pub(crate) fn spawn(socket: OwnedFd, walls: Walls) -> Result<Child, Error> {
-    let program = program()?;
-    let mode = match walls {
-        Walls::Chamber => None,
-        Walls::None => Some("bare"),
+pub(crate) fn spawn(socket: OwnedFd, mode: Mode) -> Result<Child, Error> {
+    let mode = match mode {
+        Mode::Serve => "serve",
+        Mode::Bare => "bare",
     };
-    Command::new(format!("/proc/self/fd/{}", program.as_raw_fd()))
-        .args(mode)
-        .env_clear()
+    command(mode)?
         .current_dir("/")
         .stdin(Stdio::from(socket))
         .stdout(Stdio::null())

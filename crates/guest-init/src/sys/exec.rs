@@ -1,6 +1,7 @@
 //! The last steps of a child before and at exec.
 
 use std::ffi::{CStr, CString};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
@@ -44,6 +45,13 @@ pub(crate) fn use_as_standard_streams(streams: [BorrowedFd<'_>; 3]) -> io::Resul
         check(unsafe { libc::dup2(stream.as_raw_fd(), target) }.into())?;
     }
     Ok(())
+}
+
+/// Puts `/dev/null` in the place of standard input.
+pub(crate) fn forget_standard_input() -> io::Result<()> {
+    let null = File::open("/dev/null")?;
+    // SAFETY: dup2 on an open descriptor; nobody owns 0 but the runtime, to which any file is the same.
+    check(unsafe { libc::dup2(null.as_raw_fd(), 0) }.into()).map(drop)
 }
 
 /// Ends this process at once: no destructors, no buffers, nothing a forked child could do twice.

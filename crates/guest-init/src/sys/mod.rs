@@ -15,7 +15,7 @@ mod process;
 mod signal;
 mod uplink;
 
-pub(crate) use exec::{Program, exit_now, use_as_standard_streams};
+pub(crate) use exec::{Program, exit_now, forget_standard_input, use_as_standard_streams};
 #[cfg(target_arch = "x86_64")]
 pub(crate) use kvm::{Exit, VirtualMachine};
 pub(crate) use landlock::Ruleset;

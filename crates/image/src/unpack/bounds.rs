@@ -1,8 +1,8 @@
 //! The bounds on bytes, checked while they stream.
 
-use std::cell::Cell;
 use std::io::{self, Read};
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Limits;
 
@@ -29,8 +29,8 @@ pub(super) struct Bounds {
     unpacked_limit: u64,
     ratio_limit: u64,
     ratio_floor: u64,
-    unpacked: Rc<Cell<u64>>,
-    compressed: Rc<Cell<u64>>,
+    unpacked: AtomicU64,
+    compressed: Arc<AtomicU64>,
 }
 
 impl Bounds {
@@ -39,14 +39,14 @@ impl Bounds {
             unpacked_limit: limits.unpacked_bytes,
             ratio_limit: limits.compression_ratio,
             ratio_floor: limits.ratio_floor_bytes,
-            unpacked: Rc::default(),
-            compressed: Rc::default(),
+            unpacked: AtomicU64::default(),
+            compressed: Arc::default(),
         }
     }
 
     /// The count of compressed bytes, for the reader below the decoder.
-    pub(super) fn compressed(&self) -> Rc<Cell<u64>> {
-        Rc::clone(&self.compressed)
+    pub(super) fn compressed(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.compressed)
     }
 
     /// Bounds what a decoder gives.
@@ -58,13 +58,17 @@ impl Bounds {
     }
 
     fn add(&self, bytes: u64) -> Result<(), Exceeded> {
-        let unpacked = self.unpacked.get().saturating_add(bytes);
-        self.unpacked.set(unpacked);
+        // One layer is read at a time, and by one thread.
+        let unpacked = self.unpacked.fetch_add(bytes, Ordering::Relaxed) + bytes;
         if unpacked > self.unpacked_limit {
             return Err(Exceeded::UnpackedBytes(self.unpacked_limit));
         }
         if unpacked > self.ratio_floor
-            && unpacked > self.compressed.get().saturating_mul(self.ratio_limit)
+            && unpacked
+                > self
+                    .compressed
+                    .load(Ordering::Relaxed)
+                    .saturating_mul(self.ratio_limit)
         {
             return Err(Exceeded::CompressionRatio(self.ratio_limit));
         }
@@ -91,11 +95,11 @@ impl<R: Read> Read for Bounded<'_, R> {
 #[derive(Debug)]
 pub(super) struct Counted<R> {
     reader: R,
-    count: Rc<Cell<u64>>,
+    count: Arc<AtomicU64>,
 }
 
 impl<R> Counted<R> {
-    pub(super) const fn new(reader: R, count: Rc<Cell<u64>>) -> Self {
+    pub(super) const fn new(reader: R, count: Arc<AtomicU64>) -> Self {
         Self { reader, count }
     }
 }
@@ -103,7 +107,7 @@ impl<R> Counted<R> {
 impl<R: Read> Read for Counted<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer)?;
-        self.count.set(self.count.get() + read as u64);
+        self.count.fetch_add(read as u64, Ordering::Relaxed);
         Ok(read)
     }
 }

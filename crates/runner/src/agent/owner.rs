@@ -231,8 +231,10 @@ impl Owner {
                 return lost;
             }
             Effect::SetUp(job) => {
-                self.agent.disk.hold(job.uuid).await;
+                let uuid = job.uuid;
+                // Nothing is said of the job before it is held on disk, but what it needs can be fetched meanwhile.
                 self.work = Work::set_up(&self.agent.executor, *job);
+                self.agent.disk.hold(uuid).await;
             }
             Effect::Execute => {
                 let beside = self.beside();

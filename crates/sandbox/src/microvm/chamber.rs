@@ -125,7 +125,6 @@ impl Chamber for MachineChamber {
         let mut conversation = Conversation::new(&start, sink);
         let run = Run {
             clock: &*self.clock,
-            seal: ToGuest::Seal(self.seal(network.as_ref())),
             start: start.clone(),
             network: None,
             limits,
@@ -144,7 +143,7 @@ impl Chamber for MachineChamber {
         })?;
         let link = monitor.link();
         link.tell(&ToGuest::Machine(self.machine()?))?;
-        link.tell(&run.seal)?;
+        link.tell(&ToGuest::Seal(self.seal(network.as_ref())))?;
         link.tell(&ToGuest::Start(start))?;
 
         let mut watch = Watch::new(&group);

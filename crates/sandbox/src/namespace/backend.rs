@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kiln_model::Clock;
 
 use super::chamber::NamespaceChamber;
+use super::launcher::Launcher;
 use crate::cgroup::Hierarchies;
 use crate::{Backend, Chamber, ChamberSpec, Error, Rootfs};
 
@@ -12,11 +13,15 @@ use crate::{Backend, Chamber, ChamberSpec, Error, Rootfs};
 #[derive(Debug)]
 pub struct Namespaces {
     clock: Arc<dyn Clock>,
+    launcher: Arc<Launcher>,
 }
 
 impl Namespaces {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock }
+        Self {
+            clock,
+            launcher: Arc::default(),
+        }
     }
 }
 
@@ -30,6 +35,7 @@ impl Backend for Namespaces {
         let hierarchies = Hierarchies::detect()?;
         Ok(Box::new(NamespaceChamber::new(
             self.clock.clone(),
+            Arc::clone(&self.launcher),
             rootfs.resolved()?,
             spec.clone(),
             hierarchies,

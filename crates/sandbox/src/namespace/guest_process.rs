@@ -4,34 +4,50 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::Child;
+use std::sync::Arc;
 
 use kiln_guest_init::protocol::ToHost;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid,
 };
 
-use crate::guest::Walls;
+use super::launcher::Running;
+use crate::Error;
+use crate::guest::{self, Mode};
 use crate::link::{Guest, Link};
-use crate::{Error, guest};
 
 #[derive(Debug)]
-pub(super) struct GuestProcess {
+pub(crate) struct GuestProcess {
     link: Link,
-    launcher: Child,
+    /// The whole guest, where it has no walls.
+    bare: Option<Child>,
     pid1: Option<OwnedFd>,
+    /// With whose thread PID 1 would die.
+    _launcher: Option<Arc<Running>>,
 }
 
 impl GuestProcess {
-    /// Starts the launcher, which waits for its first message.
-    pub(super) fn spawn(walls: Walls) -> Result<Self, Error> {
+    /// A chamber at the other end of this link, which waits for its seal.
+    pub(super) fn launched(link: Link, launcher: Arc<Running>) -> Self {
+        Self {
+            link,
+            bare: None,
+            pid1: None,
+            _launcher: Some(launcher),
+        }
+    }
+
+    /// Starts a guest without walls, which waits for its first message.
+    pub(crate) fn bare() -> Result<Self, Error> {
         let (socket, guests) =
             UnixStream::pair().map_err(|error| Error::host("cannot make a socket pair", error))?;
         let link = Link::new(socket)?;
-        let launcher = guest::spawn(guests.into(), walls)?;
+        let process = guest::spawn(guests.into(), Mode::Bare)?;
         Ok(Self {
             link,
-            launcher,
+            bare: Some(process),
             pid1: None,
+            _launcher: None,
         })
     }
 
@@ -48,13 +64,13 @@ impl GuestProcess {
     }
 
     /// Ends every process of the chamber and waits until they are gone.
-    ///
-    /// The launcher is never killed: it ends by itself, at the latest when its socket closes, and only it knows whether
-    /// there is a PID 1 to look for.
     fn end(&mut self) -> Result<(), Error> {
         let failed = |error: io::Error| Error::host("cannot end the chamber", error);
         self.link.hang_up();
-        self.launcher.wait().map_err(failed)?;
+        if let Some(bare) = &mut self.bare {
+            // It ends by itself, at the latest when its socket closes, and takes what it has started with it.
+            return bare.wait().map(drop).map_err(failed);
+        }
         if self.pid1.is_none() {
             self.find_pid1()?;
         }
@@ -72,7 +88,7 @@ impl GuestProcess {
         }
     }
 
-    /// Looks for the launcher's word about PID 1 in what was never read.
+    /// Waits for the launcher's word about PID 1, which is all that tells whether there is one.
     fn find_pid1(&mut self) -> Result<(), Error> {
         loop {
             while let Some(message) = self.link.next_message()? {

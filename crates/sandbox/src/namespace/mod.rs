@@ -4,7 +4,11 @@ mod backend;
 mod chamber;
 mod guest_process;
 mod ids;
+mod launcher;
 pub(crate) mod run;
+mod standby;
 pub(crate) mod watch;
 
 pub use backend::Namespaces;
+pub(crate) use guest_process::GuestProcess;
+pub(crate) use standby::Standby;

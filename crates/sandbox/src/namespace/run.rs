@@ -1,4 +1,4 @@
-//! One run, from the launcher's start to the last process's end.
+//! One run, from the seal to the last process's end.
 
 use std::time::Duration;
 
@@ -7,12 +7,11 @@ use kiln_model::{Clock, Millis};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::guest_process::GuestProcess;
+use super::standby::Standby;
 use super::watch::{Surroundings, Watch};
-use crate::cgroup::{Group, GroupUsage, fresh_name};
+use crate::cgroup::{GroupUsage, fresh_name};
 use crate::conversation::{Conversation, Heard};
 use crate::deadline::{Action, Cause, Deadlines};
-use crate::guest::Walls;
 use crate::link::{Guest, Link};
 use crate::network::NetworkPlan;
 use crate::{CancelToken, Error, Exit, Limits, Outcome, OutputSink, Sealed, Usage};
@@ -20,22 +19,23 @@ use crate::{CancelToken, Error, Exit, Limits, Outcome, OutputSink, Sealed, Usage
 /// What one run is made of.
 pub(crate) struct Run<'a> {
     pub(crate) clock: &'a dyn Clock,
-    pub(crate) seal: ToGuest,
     pub(crate) start: Start,
     pub(crate) network: Option<&'a NetworkPlan>,
     pub(crate) limits: &'a Limits,
     pub(crate) cancel: &'a CancelToken,
 }
 
+/// Runs the command of a guest that has its seal. When nothing is left to be measured `look_ahead` is called.
 pub(crate) fn run(
     run: &Run<'_>,
-    walls: Walls,
-    group: Group,
+    standby: Standby,
     sink: &mut dyn OutputSink,
+    look_ahead: &mut dyn FnMut(),
 ) -> Result<Exit, Error> {
+    let Standby { group, guest, .. } = standby;
+    // Whatever the end, it goes before its group.
+    let mut guest = guest;
     let mut conversation = Conversation::new(&run.start, sink);
-    let mut guest = GuestProcess::spawn(walls)?;
-    guest.link().tell(&run.seal)?;
     // Without a network to wait for, the guest goes on to the command by itself.
     if run.network.is_none() {
         guest.link().tell(&ToGuest::Start(run.start.clone()))?;
@@ -44,6 +44,9 @@ pub(crate) fn run(
     let mut watch = Watch::new(&group);
     let talk = talk(run, &mut guest, &mut conversation, &mut watch);
     let surroundings = watch.end();
+    if talk.is_ok() {
+        look_ahead();
+    }
     // Only when every process is gone are the group's figures final.
     drop(guest);
     let group_usage = group.usage();
@@ -220,7 +223,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
-    use crate::cgroup::Hierarchies;
+    use crate::cgroup::{Group, Hierarchies};
     use crate::{ChamberSpec, Missing, Transcript};
 
     #[derive(Debug)]
@@ -261,7 +264,6 @@ mod tests {
         let group = Group::create(&Hierarchies::default(), &accepting).unwrap();
         let run = Run {
             clock: &Stopped,
-            seal: ToGuest::Kill(Kill::Ask),
             start: Start::default(),
             network: None,
             limits: &Limits::default(),

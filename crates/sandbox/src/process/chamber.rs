@@ -9,8 +9,9 @@ use kiln_model::Clock;
 use super::tree::Tree;
 use crate::cgroup::{Group, Hierarchies};
 use crate::command::start_message;
-use crate::guest::Walls;
+use crate::link::Guest as _;
 use crate::namespace::run::{Run, run};
+use crate::namespace::{GuestProcess, Standby};
 use crate::{
     CancelToken, Chamber, ChamberSpec, Command, Error, Exit, Layer, Limits, Missing, OutputSink,
     Resource,
@@ -81,13 +82,16 @@ impl Chamber for ProcessChamber {
         let tree = Tree::copy(&self.base, &self.work_dir)?;
         let attempt = Run {
             clock: &*self.clock,
-            seal: ToGuest::Seal(self.seal(command, &tree, &group)?),
             start,
             network: None,
             limits,
             cancel,
         };
-        let mut exit = run(&attempt, Walls::None, group, sink)?;
+        let seal = self.seal(command, &tree, &group)?;
+        let ids = seal.ids;
+        let mut guest = GuestProcess::bare()?;
+        guest.link().tell(&ToGuest::Seal(seal))?;
+        let mut exit = run(&attempt, Standby::new(guest, group, ids), sink, &mut || {})?;
         exit.sealed.layers.extend(missing_walls());
         Ok(exit)
     }

@@ -11,7 +11,7 @@ use super::stopwatch::Stopwatch;
 use crate::surroundings::stolen;
 
 /// Long enough that reading the clock does not count, short enough that most rounds meet nobody.
-const ROUND: Duration = Duration::from_micros(20);
+const ROUND: Duration = Duration::from_micros(15);
 
 /// How long to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum ProbeLength {
 impl ProbeLength {
     const fn span(self) -> Duration {
         match self {
-            Self::Short => Duration::from_millis(4),
+            Self::Short => Duration::from_millis(3),
             Self::Thorough => Duration::from_secs(3),
         }
     }

@@ -26,30 +26,32 @@ fn find_or_make() -> PathBuf {
         .into_iter()
         .find(|path| Path::new(path).exists())
         .expect("busybox-static is not installed: run `cargo xtask setup`");
+    let key = (
+        APPLETS,
+        ATTEMPT_SOURCE,
+        fs::metadata(busybox).unwrap().len(),
+    );
+    make_once("base", &key, |base| fill(base, busybox))
+}
+
+/// A base of this name, whose content is decided by the key. It stays for the next time.
+pub(crate) fn make_once(name: &str, key: &impl Hash, fill: impl FnOnce(&Path)) -> PathBuf {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
     let place = std::env::var_os(PLACE)
         .map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")), PathBuf::from);
-    let base = place.join(format!("base-{:016x}", key(busybox)));
+    let base = place.join(format!("{name}-{:016x}", hasher.finish()));
     if !base.exists() {
         let making = tempfile::tempdir_in(&place).unwrap();
-        fill(making.path(), busybox);
+        fill(making.path());
+        // Anyone may read the root of an image.
+        fs::set_permissions(making.path(), fs::Permissions::from_mode(0o755)).unwrap();
         // Another process may have been faster; its base is as good.
         if fs::rename(making.path(), &base).is_ok() {
             let _ = making.keep();
         }
     }
     base
-}
-
-/// What decides the base's content.
-fn key(busybox: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    (
-        APPLETS,
-        ATTEMPT_SOURCE,
-        fs::metadata(busybox).unwrap().len(),
-    )
-        .hash(&mut hasher);
-    hasher.finish()
 }
 
 fn fill(base: &Path, busybox: &str) {
@@ -60,28 +62,26 @@ fn fill(base: &Path, busybox: &str) {
     for applet in APPLETS.split_ascii_whitespace() {
         symlink("busybox", base.join("bin").join(applet)).unwrap();
     }
-    build_attempt(base);
+    // A program that makes any system call, for the calls no ordinary program makes.
+    run_compiler(ATTEMPT_SOURCE, &base.join("bin/attempt"), &["-static"]);
     fs::write(base.join("etc/release"), "base\n").unwrap();
-    // Like other images: anyone may read the root and write to `/tmp`.
-    for (directory, mode) in [("", 0o755), ("tmp", 0o1777)] {
-        fs::set_permissions(base.join(directory), fs::Permissions::from_mode(mode)).unwrap();
-    }
+    // Like other images: anyone may write to `/tmp`.
+    fs::set_permissions(base.join("tmp"), fs::Permissions::from_mode(0o1777)).unwrap();
 }
 
-/// A program that makes any system call, for the calls no ordinary program makes.
-fn build_attempt(base: &Path) {
-    let source = base.join("attempt.c");
-    fs::write(&source, ATTEMPT_SOURCE).unwrap();
+/// Makes a program of a text in C.
+pub(crate) fn run_compiler(text: &str, program: &Path, flags: &[&str]) {
+    let source = program.with_extension("c");
+    fs::write(&source, text).unwrap();
     let compiled = Command::new("cc")
-        .arg("-static")
+        .args(flags)
         .arg("-o")
-        .arg(base.join("bin/attempt"))
-        .arg(&source)
+        .args([program, &source])
         .status()
         .unwrap();
     assert!(
         compiled.success(),
-        "cc cannot link statically: run `cargo xtask setup`"
+        "cc cannot link a program: run `cargo xtask setup`"
     );
     fs::remove_file(source).unwrap();
 }

@@ -1,11 +1,13 @@
 //! One list of what a command may expect, run on every back end this host has. Nothing here knows which one it is.
 
+use std::path::Path;
 use std::time::Duration;
 
 use kiln_sandbox::{
     CancelToken, ChamberSpec, Command, Error, FileOutcome, Limits, Outcome, OutputSink, Stream,
 };
 
+use crate::distroless::{PROGRAM, dynamic_base, static_base};
 use crate::place::Place;
 use crate::support::{HostClock, limits, shell, spec};
 
@@ -58,10 +60,13 @@ black_box! {
     a_cancel_keeps_what_was_written
     a_cancel_before_the_start_runs_nothing
     each_run_has_a_fresh_layer
+    what_is_made_ahead_is_as_fresh_and_for_anyone
     the_base_cannot_be_changed_for_others
     usage_is_measured
     as_many_cpus_as_the_spec_says;
     sealed:
+    a_static_program_needs_nothing_around_it
+    a_dynamic_program_needs_only_its_libraries
     there_is_no_network
     a_full_disk_is_the_commands_problem
     the_disk_is_as_large_as_the_spec_says
@@ -323,6 +328,20 @@ fn each_run_has_a_fresh_layer(place: &Place) {
     chamber.destroy().unwrap();
 }
 
+fn what_is_made_ahead_is_as_fresh_and_for_anyone(place: &Place) {
+    let mut chamber = place.prepare(&spec());
+    chamber.expect_another(true);
+    for uid in [0, 1000, 1000, 0] {
+        let command = Command {
+            uid,
+            ..shell("id -u; ls /tmp; echo mark > /tmp/left-behind")
+        };
+        let finished = Place::run_in(&mut *chamber, &command);
+        assert_eq!(finished.stdout, format!("{uid}\n"), "{finished:?}");
+    }
+    chamber.destroy().unwrap();
+}
+
 fn two_runs_share_no_random_numbers(place: &Place) {
     let script = "head -c 32 /dev/urandom | busybox md5sum; cat /proc/sys/kernel/random/uuid";
     let script = script.replace("busybox", "/bin/busybox");
@@ -368,6 +387,25 @@ fn as_many_cpus_as_the_spec_says(place: &Place) {
         .unwrap();
     let seen: usize = finished.stdout.trim().parse().unwrap();
     assert!(seen >= 2, "{finished:?}");
+}
+
+fn a_static_program_needs_nothing_around_it(place: &Place) {
+    alone(place, static_base(), "static\n");
+}
+
+fn a_dynamic_program_needs_only_its_libraries(place: &Place) {
+    alone(place, dynamic_base(), "dynamic\n");
+}
+
+/// Runs a base's only program, without a shell or a path.
+fn alone(place: &Place, base: &Path, expected: &str) {
+    let command = Command {
+        files: vec!["/out".to_owned()],
+        ..Command::new([PROGRAM, "a b"])
+    };
+    let finished = place.run_over(base, &command);
+    assert_eq!(finished.stdout, expected, "{finished:?}");
+    assert_eq!(finished.exit.files[0].bytes, b"a b");
 }
 
 fn collect(place: &Place, script: &str, path: &str) -> (Vec<u8>, FileOutcome) {

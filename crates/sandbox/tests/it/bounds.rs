@@ -281,17 +281,14 @@ fn a_run_tells_what_went_on_around_it_and_what_it_used_over_time() {
     }
     let clock = HostClock::new();
     let mut sink = SixSecondsAtOutput(clock.clone());
-    let script = "echo one; sleep 0.01; echo two; sleep 0.01; echo three";
+    // It outlives the sample, which comes with the jump, and not its timeout.
+    let script = shell("echo one; sleep 1000");
+    let limits = Limits {
+        timeout: Some(Duration::from_secs(7)),
+        ..limits()
+    };
     let cancel = CancelToken::new().unwrap();
-    let exit = run_by_clock(
-        clock,
-        &mut sink,
-        &shell(script),
-        &spec(),
-        &limits(),
-        &cancel,
-    )
-    .unwrap();
+    let exit = run_by_clock(clock, &mut sink, &script, &spec(), &limits, &cancel).unwrap();
     let samples = &exit.usage.cpu_samples;
     assert!(!samples.is_empty(), "{exit:?}");
     assert!(

@@ -5,6 +5,7 @@ use std::process::Command as Process;
 use kiln_sandbox::{ChamberSpec, Command, Host, Missing};
 
 use crate::base::{PLACE, base};
+use crate::distroless::{dynamic_base, static_base};
 use crate::support::{HostClock, limits, shell, spec, try_run};
 
 const ROLE: &str = "KILN_TEST_ROLE";
@@ -25,6 +26,32 @@ fn this_host_can_make_chambers_and_says_with_which_layers() {
 #[test]
 fn an_ordinary_user_can_make_chambers() {
     run_child("ordinary user", &ordinary_user());
+}
+
+/// The list of the black box again, less what takes control groups, other ids, or a base that is not root's.
+#[test]
+fn an_ordinary_users_commands_may_expect_the_same_as_roots() {
+    base();
+    static_base();
+    dynamic_base();
+    let [program, arguments @ ..] = ordinary_user();
+    let skipped = [
+        "the_user_and_its_groups",
+        "links_and_permissions",
+        "the_base_cannot_be_changed",
+        "a_memory_hog",
+    ];
+    let output = Process::new(program)
+        .args(arguments)
+        .arg(std::env::current_exe().unwrap())
+        .arg("blackbox::namespace::")
+        .args(skipped.iter().flat_map(|case| ["--skip", case]))
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{told}");
+    // A filter that finds nothing succeeds too.
+    assert!(told.contains("blackbox::namespace::echo ... ok"), "{told}");
 }
 
 #[test]
@@ -123,12 +150,13 @@ fn live_as_an_ordinary_user() {
     assert!(probe.namespaces.works, "{probe:?}");
 
     // This user may make no control groups: that is refused, or accepted and said.
-    let refusal = try_run(&shell("true"), &spec(), &limits()).unwrap_err();
-    assert!(refusal.to_string().contains("limit"), "{refusal:?}");
-    let spec = ChamberSpec {
-        missing_limits: Missing::Accept,
+    let refusing = ChamberSpec {
+        missing_limits: Missing::Refuse,
         ..spec()
     };
+    let refusal = try_run(&shell("true"), &refusing, &limits()).unwrap_err();
+    assert!(refusal.to_string().contains("limit"), "{refusal:?}");
+    let spec = spec();
     let command = Command {
         uid: 1000,
         gid: 1000,

@@ -9,11 +9,15 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 
-use kiln_sandbox::{CancelToken, Command, Limits, OutputSink, Stream, Transcript, sweep};
+use kiln_sandbox::{
+    Backend as _, CancelToken, Command, Limits, Namespaces, OutputSink, Rootfs, Stream, Transcript,
+    sweep,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::support::{limits, run_into, shell, spec};
+use crate::base::base;
+use crate::support::{HostClock, limits, run_into, shell, spec};
 
 const ROLE: &str = "KILN_TEST_ROLE";
 
@@ -71,6 +75,26 @@ fn a_killed_host_process_leaves_no_process_and_only_a_group_that_a_sweep_removes
     assert_eq!(groups_of(host.id()), Vec::<PathBuf>::new());
 }
 
+/// A run after which another was expected that never came.
+fn make_one_ahead_for_nothing() {
+    let backend = Namespaces::new(HostClock::new());
+    let mut chamber = backend
+        .prepare(&Rootfs::directory(base()), &spec())
+        .unwrap();
+    chamber.expect_another(true);
+    let cancel = CancelToken::new().unwrap();
+    chamber
+        .run(
+            &shell("true"),
+            &limits(),
+            &mut Transcript::default(),
+            &cancel,
+        )
+        .unwrap();
+    assert!(!groups_of(std::process::id()).is_empty());
+    chamber.destroy().unwrap();
+}
+
 /// Runs in a child: every way a run can end, and then a look at what is left.
 fn leave_nothing() {
     // The first run puts the guest program into memory, where it stays for the next ones.
@@ -107,6 +131,7 @@ fn leave_nothing() {
         )
         .unwrap();
     }
+    make_one_ahead_for_nothing();
     let missing = Command::new(["/no/such/program"]);
     let cancel = CancelToken::new().unwrap();
     run_into(

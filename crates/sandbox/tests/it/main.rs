@@ -14,6 +14,8 @@ mod bounds;
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
+mod distroless;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod firecracker;

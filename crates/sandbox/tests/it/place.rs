@@ -104,7 +104,15 @@ impl Place {
     }
 
     fn try_prepare(&self, spec: &ChamberSpec) -> Result<Box<dyn Chamber>, Error> {
-        prepare_on(&*self.backend, spec)
+        prepare_on(&*self.backend, base(), spec)
+    }
+
+    /// Runs a command over another base than the usual one.
+    pub(crate) fn run_over(&self, base: &Path, command: &Command) -> Finished {
+        let mut chamber = prepare_on(&*self.backend, base, &spec()).unwrap();
+        let finished = Self::run_in(&mut *chamber, command);
+        chamber.destroy().unwrap();
+        finished
     }
 
     pub(crate) fn run_into(
@@ -156,17 +164,21 @@ impl Place {
 
 /// Runs a command on a back end of the test's own, with the usual spec and limits.
 pub(crate) fn run_on(backend: &dyn Backend, command: &Command) -> Result<Finished, Error> {
-    let mut chamber = prepare_on(backend, &spec())?;
+    let mut chamber = prepare_on(backend, base(), &spec())?;
     let mut transcript = Transcript::default();
     let exit = chamber.run(command, &limits(), &mut transcript, &CancelToken::new()?)?;
     chamber.destroy()?;
     Ok(Finished::new(exit, transcript))
 }
 
-fn prepare_on(backend: &dyn Backend, spec: &ChamberSpec) -> Result<Box<dyn Chamber>, Error> {
+fn prepare_on(
+    backend: &dyn Backend,
+    base: &Path,
+    spec: &ChamberSpec,
+) -> Result<Box<dyn Chamber>, Error> {
     let rootfs = match backend.base_kind() {
-        BaseKind::Directory => Rootfs::directory(base()),
-        BaseKind::Disk => Rootfs::disk(base_disk()),
+        BaseKind::Directory => Rootfs::directory(base),
+        BaseKind::Disk => Rootfs::disk(disk_of(base)),
     };
     backend.prepare(&rootfs, spec)
 }
@@ -182,23 +194,21 @@ impl Finished {
     }
 }
 
-/// The base as a disk, made by the reference program. It stays for the next time.
-fn base_disk() -> &'static Path {
-    static DISK: OnceLock<PathBuf> = OnceLock::new();
-    DISK.get_or_init(|| {
-        let disk = base().with_extension("ext4");
-        if disk.exists() {
-            return disk;
-        }
-        let making = disk.with_extension(format!("{}.tmp", process::id()));
-        let made = process::Command::new("/sbin/mke2fs")
-            .args(["-q", "-F", "-t", "ext4", "-d"])
-            .args([base(), &making])
-            .arg("32M")
-            .status()
-            .expect("e2fsprogs is not installed: run `cargo xtask setup`");
-        assert!(made.success());
-        std::fs::rename(&making, &disk).unwrap();
-        disk
-    })
+/// A base as a disk, made by the reference program. It stays for the next time.
+fn disk_of(base: &Path) -> PathBuf {
+    let disk = base.with_extension("ext4");
+    if disk.exists() {
+        return disk;
+    }
+    let making = tempfile::NamedTempFile::new_in(base.parent().unwrap()).unwrap();
+    let made = process::Command::new("/sbin/mke2fs")
+        .args(["-q", "-F", "-t", "ext4", "-d"])
+        .args([base, making.path()])
+        .arg("32M")
+        .status()
+        .expect("e2fsprogs is not installed: run `cargo xtask setup`");
+    assert!(made.success());
+    // Another thread may have been faster; its disk is as good.
+    making.persist(&disk).unwrap();
+    disk
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use kiln_model::{Clock, Millis};
 use kiln_sandbox::{
-    Backend, CancelToken, ChamberSpec, Command, Error, Exit, Limits, Namespaces, OutputSink,
-    Rootfs, Transcript,
+    Backend, CancelToken, ChamberSpec, Command, Error, Exit, Limits, Missing, Namespaces,
+    OutputSink, Rootfs, Transcript,
 };
 
 use crate::base::base;
@@ -62,13 +62,18 @@ pub(crate) fn shell(script: &str) -> Command {
     }
 }
 
-/// A spec small enough for many at once, with room to be tested against.
+/// A spec small enough for many at once, with room to be tested against. Only root can be sure of its limits.
 pub(crate) fn spec() -> ChamberSpec {
     ChamberSpec {
         cpus: 1,
         memory_bytes: 256 << 20,
         disk_bytes: 16 << 20,
         processes: 64,
+        missing_limits: if rustix::process::geteuid().is_root() {
+            Missing::Refuse
+        } else {
+            Missing::Accept
+        },
         ..ChamberSpec::default()
     }
 }

@@ -117,6 +117,9 @@ impl PreparedJob {
                 output_bytes,
             };
             let sink = Sink::new(output_bytes, live.clone());
+            // Nothing is made for another turn while the other side's command is measured.
+            let repeats = schedule.side(number) == Some(side);
+            sides.of(side).chamber.expect_another(repeats);
             match run_once(sides.of(side), &task, bounds, sink, cancel) {
                 Ok((exit, iteration)) => {
                     conditions.iterations.push(told::usage(&exit));

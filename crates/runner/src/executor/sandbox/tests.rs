@@ -1,13 +1,14 @@
 //! Real images from a registry on loopback, run in real chambers. Needs Linux with user namespaces and `busybox` linked
 //! statically.
 
+mod blackbox;
 mod registry;
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Instant;
 
-use kiln_image::{Recipe, Source, build};
+use kiln_image::{Image, MediaType, Recipe, Source, build};
 use kiln_sandbox::Namespaces;
 use tempfile::TempDir;
 
@@ -50,16 +51,23 @@ struct Bench {
 
 impl Bench {
     async fn new() -> Self {
+        let backend = Box::new(Namespaces::new(host_clock()));
+        Self::on(backend, |directory, layout| {
+            build(&recipe(directory), layout, None).unwrap()
+        })
+        .await
+    }
+
+    async fn on(backend: Box<dyn Backend>, image: fn(&Path, &Layout) -> Image) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let directory = TempDir::new().unwrap();
         let layout = Layout::create(directory.path().join("layout")).unwrap();
-        let image = build(&recipe(directory.path()), &layout, None).unwrap();
+        let image = image(directory.path(), &layout);
         let clock = host_clock();
         let config = SandboxExecutorConfig {
             missing_limits: Missing::Accept,
             ..SandboxExecutorConfig::new(directory.path().join("cache"))
         };
-        let backend = Box::new(Namespaces::new(Arc::clone(&clock)));
         let http = reqwest::Client::new();
         Self {
             registry: Registry::serve(layout, image.digest().clone()).await,

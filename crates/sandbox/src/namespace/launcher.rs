@@ -1,0 +1,134 @@
+//! The process that launches chambers, and the thread that is their parent.
+//!
+//! ```text
+//! thread ──spawn──▶ launcher ──clone──▶ PID 1, a child of the thread like the launcher itself
+//! ```
+//!
+//! A chamber dies with the thread that is its parent. That thread does nothing but live as long as there may be chambers,
+//! so that whoever runs them may do so on any thread.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::Shutdown;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+
+use rustix::io::IoSlice;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+
+use super::guest_process::GuestProcess;
+use crate::Error;
+use crate::guest::{self, Mode};
+use crate::link::Link;
+
+/// Launches chambers. The process is started with the first, and ends with this and the last of them.
+#[derive(Debug, Default)]
+pub(super) struct Launcher {
+    running: Mutex<Option<Arc<Running>>>,
+}
+
+impl Launcher {
+    /// Has a PID 1 made, which waits for its seal.
+    pub(super) fn launch(&self) -> Result<GuestProcess, Error> {
+        let (socket, guests) =
+            UnixStream::pair().map_err(|error| Error::host("cannot make a socket pair", error))?;
+        let link = Link::new(socket)?;
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let launcher = match &*running {
+            Some(launcher) if launcher.order(guests.as_fd()).is_ok() => Arc::clone(launcher),
+            // There is none, or somebody has ended it.
+            Some(_) | None => {
+                let launcher = Arc::new(Running::start()?);
+                launcher
+                    .order(guests.as_fd())
+                    .map_err(|errno| Error::host("cannot reach the launcher", errno))?;
+                Arc::clone(running.insert(launcher))
+            }
+        };
+        Ok(GuestProcess::launched(link, launcher))
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Running {
+    orders: UnixStream,
+    /// Lets the thread end; both are there until the drop.
+    thread: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Running {
+    fn start() -> Result<Self, Error> {
+        let failed = |error: io::Error| Error::host("cannot start the launcher", error);
+        let (orders, theirs) = UnixStream::pair().map_err(failed)?;
+        let (started, starting) = channel();
+        let (release, released) = channel::<()>();
+        let thread = Builder::new()
+            .name("kiln-launcher".to_owned())
+            .spawn(move || {
+                let process = guest::spawn(theirs.into(), Mode::Serve);
+                let (process, outcome) = match process {
+                    Ok(process) => (Some(process), Ok(())),
+                    Err(error) => (None, Err(error)),
+                };
+                // Who waits for this holds the other ends, and an error means that nobody does any more.
+                let _ = started.send(outcome);
+                let _ = released.recv();
+                if let Some(mut process) = process {
+                    let _ = process.wait();
+                }
+            })
+            .map_err(failed)?;
+        let launcher = Self {
+            orders,
+            thread: Some((release, thread)),
+        };
+        match starting.recv() {
+            Ok(outcome) => outcome.map(|()| launcher),
+            Err(_) => Err(failed(io::Error::other("its thread has panicked"))),
+        }
+    }
+
+    /// Passes on the socket of a chamber.
+    fn order(&self, socket: BorrowedFd<'_>) -> rustix::io::Result<()> {
+        let sockets = [socket];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        let pushed = ancillary.push(SendAncillaryMessage::ScmRights(&sockets));
+        assert!(pushed, "the buffer has room for one socket");
+        let order = [IoSlice::new(&[0])];
+        sendmsg(&self.orders, &order, &mut ancillary, SendFlags::NOSIGNAL).map(drop)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // The launcher ends when its orders do. It may have ended already.
+        let _ = self.orders.shutdown(Shutdown::Both);
+        if let Some((release, thread)) = self.thread.take() {
+            drop(release);
+            // A thread that has panicked has told so.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launcher_that_is_gone_is_replaced() {
+        let launcher = Launcher::default();
+        let first = launcher.launch().unwrap();
+        let running = launcher.running.lock().unwrap().clone().unwrap();
+        running.orders.shutdown(Shutdown::Both).unwrap();
+        let second = launcher.launch().unwrap();
+        let replacement = launcher.running.lock().unwrap().clone().unwrap();
+        assert!(!Arc::ptr_eq(&running, &replacement));
+        // Their ends are waited for here.
+        drop((first, second));
+    }
+}
