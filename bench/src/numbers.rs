@@ -9,7 +9,6 @@ use std::time::Duration;
 use crate::failure::Failure;
 use crate::report::Measurement;
 use crate::statistics::Summary;
-use crate::stopwatch::Stopwatch;
 use crate::target::{Target, Verdict};
 use project::Filled;
 
@@ -30,9 +29,7 @@ pub(crate) fn measure(place: &Path, say: &dyn Fn(&str)) -> Result<Measurement, F
     let filled = Filled::new(&server);
     let mut reports = Vec::new();
     for round in 0..=ROUNDS {
-        let watch = Stopwatch::start();
-        filled.report(BENCHMARKS, round)?;
-        reports.push(watch.elapsed());
+        reports.push(filled.report(BENCHMARKS, round)?);
     }
     // The first one has no history to be judged by, and makes the benchmarks.
     let first = reports.remove(0);
@@ -40,9 +37,8 @@ pub(crate) fn measure(place: &Path, say: &dyn Fn(&str)) -> Result<Measurement, F
     filled.million(REPORTS, SERIES)?;
     let mut queries = Vec::new();
     for _ in 0..ROUNDS {
-        let watch = Stopwatch::start();
-        let points = filled.query(LINES)?;
-        queries.push(watch.elapsed());
+        let (took, points) = filled.query(LINES)?;
+        queries.push(took);
         if points != LINES * REPORTS {
             return Err(Failure::Wrong(format!(
                 "the query answered {points} metrics"
@@ -78,7 +74,7 @@ pub(crate) fn measure(place: &Path, say: &dyn Fn(&str)) -> Result<Measurement, F
                 first.as_secs_f64()
             ),
             format!(
-                "queries {:.0}–{:.0} ms, from the request to the last byte of JSON",
+                "queries {:.0}–{:.0} ms; all times are from the first byte of a request to the last of its answer",
                 query.lowest * 1e3,
                 query.highest * 1e3
             ),

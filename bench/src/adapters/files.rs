@@ -36,7 +36,7 @@ pub(super) const FILES: &[File] = &[
     file!(GoBench, Text, "go_bench/count.txt"),
     file!(JavaJmh, Json, "java_jmh/documented.json"),
     file!(JsBenchmark, Text, "js_benchmark/suite.txt"),
-    file!(JsNode, Text, "js_node/documented_core.txt"),
+    file!(JsNode, Text, "js_node/core.txt"),
     file!(JsTime, Text, "js_time/timers.txt"),
     file!(JsTinybench, Json, "js_tinybench/tasks.json"),
     file!(JsTinybench, Text, "js_tinybench/table.txt"),

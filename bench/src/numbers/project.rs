@@ -1,5 +1,7 @@
 //! A project with as many numbers as it takes.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use super::requests::Running;
@@ -14,8 +16,8 @@ impl<'a> Filled<'a> {
         Self { server }
     }
 
-    /// A report of many benchmarks, a little different every time.
-    pub(super) fn report(&self, benchmarks: usize, round: usize) -> Result<(), Failure> {
+    /// A report of many benchmarks, a little different every time; how long it took.
+    pub(super) fn report(&self, benchmarks: usize, round: usize) -> Result<Duration, Failure> {
         let models = json!({"latency": {"test": "t_test", "upper_boundary": 0.99}});
         let body = json!({
             "branch": "large",
@@ -26,9 +28,10 @@ impl<'a> Filled<'a> {
             "settings": {"adapter": "json"},
             "thresholds": {"models": models},
         });
-        self.server
-            .call("POST", "projects/bench/reports", &body)
-            .map(drop)
+        let answer = self
+            .server
+            .call("POST", "projects/bench/reports", &body.to_string())?;
+        Ok(answer.took)
     }
 
     /// So many reports of so many benchmarks, without a threshold.
@@ -42,25 +45,27 @@ impl<'a> Filled<'a> {
                 "results": [results(benchmarks, round)],
                 "settings": {"adapter": "json"},
             });
-            self.server.call("POST", "projects/bench/reports", &body)?;
+            self.server
+                .call("POST", "projects/bench/reports", &body.to_string())?;
         }
         Ok(())
     }
 
-    /// How many metrics a perf query for so many lines of `main` answers.
-    pub(super) fn query(&self, lines: usize) -> Result<usize, Failure> {
+    /// How long a perf query for so many lines of `main` takes, and how many metrics it answers.
+    pub(super) fn query(&self, lines: usize) -> Result<(Duration, usize), Failure> {
         let names: Vec<String> = (0..lines).map(name).collect();
         let path = format!(
             "projects/bench/perf?branches=main&testbeds=host&measures=latency&benchmarks={}",
             names.join(",")
         );
-        let answer = self.server.call("GET", &path, &Value::Null)?;
-        let lines = answer["results"].as_array().map(Vec::as_slice);
+        let answer = self.server.call("GET", &path, "")?;
+        let found: Value = serde_json::from_slice(&answer.body)?;
+        let lines = found["results"].as_array().map(Vec::as_slice);
         let metrics = lines
             .unwrap_or_default()
             .iter()
             .filter_map(|line| line["metrics"].as_array());
-        Ok(metrics.map(Vec::len).sum())
+        Ok((answer.took, metrics.map(Vec::len).sum()))
     }
 }
 

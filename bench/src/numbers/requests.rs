@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kiln_control::Denied;
 use kiln_control::access::Caller;
@@ -11,10 +12,10 @@ use kiln_control::projects::{self, OnTheFly};
 use kiln_model::{OrganizationUuid, ProjectUuid};
 use kiln_server::{Server, ServerConfig};
 use kiln_store::{Store, StoreConfig, SystemClock, SystemEntropy, Tx};
-use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use crate::failure::Failure;
+use crate::stopwatch::Stopwatch;
 
 pub(super) struct Running {
     runtime: Runtime,
@@ -50,13 +51,9 @@ impl Running {
         self.runtime.block_on(self.server.stop());
     }
 
-    /// Sends a request and reads the whole answer.
-    pub(super) fn call(&self, method: &str, path: &str, body: &Value) -> Result<Value, Failure> {
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
+    /// Sends a request and reads the whole answer. The time is from the first byte to the last.
+    pub(super) fn call(&self, method: &str, path: &str, body: &str) -> Result<Answer, Failure> {
+        let watch = Stopwatch::start();
         let io = |source| Failure::io("talk to the server", source);
         let mut stream = TcpStream::connect(self.address).map_err(io)?;
         let head = format!(
@@ -70,6 +67,7 @@ impl Running {
         stream.write_all(body.as_bytes()).map_err(io)?;
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).map_err(io)?;
+        let took = watch.elapsed();
         let split = answer
             .windows(4)
             .position(|four| four == b"\r\n\r\n")
@@ -78,8 +76,16 @@ impl Running {
             let text = String::from_utf8_lossy(&answer);
             return Err(Failure::Wrong(text.chars().take(400).collect()));
         }
-        Ok(serde_json::from_slice(&answer[split + 4..])?)
+        Ok(Answer {
+            took,
+            body: answer.split_off(split + 4),
+        })
     }
+}
+
+pub(super) struct Answer {
+    pub(super) took: Duration,
+    pub(super) body: Vec<u8>,
 }
 
 /// The project `bench`, before any server has the store open.

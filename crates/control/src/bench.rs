@@ -1,6 +1,7 @@
 //! What is particular to benchmarks: how a run becomes a report and a job, and how output becomes a report's numbers.
 
 mod branches;
+mod changes;
 mod compare;
 mod forget;
 mod history;
@@ -12,6 +13,7 @@ mod models;
 mod named;
 mod pairs;
 mod perf;
+mod places;
 mod plots;
 mod process;
 mod record;
@@ -24,7 +26,8 @@ mod tier;
 mod work;
 
 pub use branches::{begin, create_branch, start_branch};
-pub use compare::{Compared, ComparedLine, compare_reports};
+pub use changes::ChangeMemory;
+pub use compare::{Compared, ComparedLine, Reason, Uncompared, compare_reports};
 pub(crate) use forget::forget;
 pub use ids::Ids;
 pub use image::{ImageReference, ImageVersion};

@@ -11,8 +11,11 @@ use crate::statistics::number::float;
 use crate::statistics::sample::{median, sorted};
 use crate::statistics::seeded::Seeded;
 
-/// The most points that are looked at; the work grows with their square.
-pub const MAX_POINTS: usize = 500;
+/// The most points that are looked at together; the work grows with their square.
+const MAX_POINTS: usize = 500;
+/// A series is looked at as it grew, in steps of so many points. So what was found in its beginning stays found, however long it
+/// becomes, and does not depend on when anybody asked.
+const STEP: usize = MAX_POINTS / 2;
 
 #[derive(Clone, Copy, Debug)]
 pub struct ChangeSettings {
@@ -46,23 +49,47 @@ pub struct ChangePoint {
     pub probability: f64,
 }
 
-/// The changes of a series, oldest point first. Of a longer one than [`MAX_POINTS`] only the end is looked at.
-pub fn change_points(series: &[f64], settings: ChangeSettings) -> Vec<ChangePoint> {
-    extend_change_points(&[], series, settings)
+/// The changes of the beginning of a series, up to a whole step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settled {
+    length: usize,
+    changes: Vec<ChangePoint>,
 }
 
-/// The changes of a series that has grown, given those of its beginning. What lies before the last known change but one is
-/// settled: only the points after it are looked at again.
-pub fn extend_change_points(
-    known: &[ChangePoint],
+impl Settled {
+    /// How many points it is about.
+    pub const fn length(&self) -> usize {
+        self.length
+    }
+}
+
+/// The changes of a series, oldest point first.
+pub fn change_points(series: &[f64], settings: ChangeSettings) -> Vec<ChangePoint> {
+    grow_change_points(&mut Settled::default(), series, settings)
+}
+
+/// The same for a series that has grown, given what is settled about its beginning, which is brought up to date.
+pub fn grow_change_points(
+    settled: &mut Settled,
     series: &[f64],
     settings: ChangeSettings,
 ) -> Vec<ChangePoint> {
-    let settled = &known[..known.len().saturating_sub(1)];
-    let start = settled.last().map_or(0, |change| change.index);
+    while settled.length + STEP < series.len() {
+        settled.length += STEP;
+        settled.changes = extend(&settled.changes, &series[..settled.length], settings);
+    }
+    extend(&settled.changes, series, settings)
+}
+
+/// The changes of a series, given those of its beginning. What lies before the last known change but one, or too far back, is
+/// settled: only the points after it are looked at again.
+fn extend(known: &[ChangePoint], series: &[f64], settings: ChangeSettings) -> Vec<ChangePoint> {
+    let last_but_one = known.iter().rev().nth(1);
+    let start = last_but_one.map_or(0, |change| change.index);
     let start = start.max(series.len().saturating_sub(MAX_POINTS));
-    let mut splits: Vec<Split> = settled
+    let mut splits: Vec<Split> = known
         .iter()
+        .filter(|change| change.index <= start)
         .map(|change| Split {
             index: change.index,
             probability: change.probability,

@@ -33,8 +33,11 @@ impl Default for CompareSettings {
 /// How the head differs from the base. Differences are shares of the base: 0.03 is 3 % more.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
+    /// The geometric means.
+    pub base: f64,
+    pub head: f64,
     pub effect: f64,
-    /// Nothing when a side has fewer than two values, or nothing varies.
+    /// Nothing when a side has fewer than two values, or few that do not vary.
     pub interval: Option<(f64, f64)>,
     /// The smallest difference that samples like these show four times out of five.
     pub detectable: Option<f64>,
@@ -43,6 +46,8 @@ pub struct Comparison {
 
 /// How often a difference of the detectable size is to be found.
 const POWER: f64 = 0.8;
+/// So many equal values on each side are no coincidence: what was counted does not vary, and is known exactly.
+const EXACT: usize = 3;
 
 /// Compares the geometric means of two samples of positive numbers. The interval is a bootstrap of the studentised
 /// difference, and never narrower than Student's, which keeps it honest for samples that are too small to resample.
@@ -53,17 +58,23 @@ pub fn compare(base: &[f64], head: &[f64], settings: CompareSettings) -> Option<
     let effect = head.mean - base.mean;
     let Some(error) = base.standard_error_with(&head) else {
         return Some(Comparison {
+            base: base.mean.exp(),
+            head: head.mean.exp(),
             effect: effect.exp_m1(),
             interval: None,
             detectable: None,
             verdict: Verdict::CannotTell,
         });
     };
-    let reach = resampled_reach(&base, &head, effect, settings).max(welch_reach(
-        &base,
-        &head,
-        settings.confidence,
-    ));
+    let reach = if error > 0.0 {
+        resampled_reach(&base, &head, effect, settings).max(welch_reach(
+            &base,
+            &head,
+            settings.confidence,
+        ))
+    } else {
+        0.0
+    };
     let estimate = Estimate {
         effect,
         half_width: reach * error,
@@ -71,6 +82,8 @@ pub fn compare(base: &[f64], head: &[f64], settings: CompareSettings) -> Option<
     let (effect, low, high) = estimate.shares();
     let detectable = ((reach + normal::quantile(POWER)) * error).exp_m1();
     Some(Comparison {
+        base: base.mean.exp(),
+        head: head.mean.exp(),
         effect,
         interval: Some((low, high)),
         detectable: Some(detectable.max(settings.gate)),
@@ -103,13 +116,14 @@ impl Logarithms {
         standard_deviation(&self.values).powi(2) / float(self.values.len())
     }
 
-    /// The standard error of the difference of two means; nothing where no side varies or one cannot.
+    /// The standard error of the difference of two means; nothing where there is too little to know it by.
     fn standard_error_with(&self, other: &Self) -> Option<f64> {
-        if self.values.len() < 2 || other.values.len() < 2 {
+        let fewest = self.values.len().min(other.values.len());
+        if fewest < 2 {
             return None;
         }
         let error = (self.doubt() + other.doubt()).sqrt();
-        (error > 0.0).then_some(error)
+        (error > 0.0 || fewest >= EXACT).then_some(error)
     }
 
     fn resample(&self, chance: &mut Seeded) -> Self {
@@ -131,7 +145,7 @@ fn resampled_reach(
     let mut away = Vec::with_capacity(settings.resamples);
     for _ in 0..settings.resamples {
         let (base, head) = (base.resample(&mut chance), head.resample(&mut chance));
-        if let Some(error) = base.standard_error_with(&head) {
+        if let Some(error) = base.standard_error_with(&head).filter(|error| *error > 0.0) {
             away.push(((head.mean - base.mean - effect) / error).abs());
         }
     }

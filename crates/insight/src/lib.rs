@@ -18,9 +18,7 @@ mod statistics;
 pub mod threshold;
 mod verdict;
 
-pub use change_points::{
-    ChangePoint, ChangeSettings, MAX_POINTS, change_points, extend_change_points,
-};
+pub use change_points::{ChangePoint, ChangeSettings, Settled, change_points, grow_change_points};
 pub use compare::{CompareSettings, Comparison, compare};
 pub use fold::{Fold, UnknownFold, fold};
 pub use iterations::{UnreadableResult, read_all, result_texts};

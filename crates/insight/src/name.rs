@@ -1,9 +1,10 @@
-//! The name of a benchmark, checked where it enters.
+//! The names of benchmarks and measures, checked where they enter.
 
 use std::borrow::Borrow;
 use std::fmt;
 use std::str::FromStr;
 
+use kiln_model::{InvalidName, ResourceName};
 use serde::Serialize;
 
 use crate::limits::MAX_BENCHMARK_NAME;
@@ -82,6 +83,24 @@ impl fmt::Display for BenchmarkName {
     }
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum InvalidMeasureName {
+    #[error(transparent)]
+    Name(#[from] InvalidName),
+    #[error("the measure name {name:?} holds U+FFFD: the output was not UTF-8")]
+    NotUtf8 { name: String },
+}
+
+/// The name of a measure is that of any resource. But what stands for a broken character comes from output, never from a person.
+pub(crate) fn measure_name(text: &str) -> Result<ResourceName, InvalidMeasureName> {
+    let name: ResourceName = text.parse()?;
+    if text.contains(char::REPLACEMENT_CHARACTER) {
+        let name = name.into();
+        return Err(InvalidMeasureName::NotUtf8 { name });
+    }
+    Ok(name)
+}
+
 /// How much of a refused name an error quotes, in characters.
 const QUOTED: usize = 40;
 
@@ -137,6 +156,20 @@ mod tests {
             error.to_string(),
             "the benchmark name \"f\u{fffd}b\" holds U+FFFD: the output was not UTF-8"
         );
+    }
+
+    #[test]
+    fn a_measure_that_was_not_utf8_or_would_mislead_is_refused() {
+        assert_eq!(
+            measure_name("l\u{fffd}tency").unwrap_err().to_string(),
+            "the measure name \"l\u{fffd}tency\" holds U+FFFD: the output was not UTF-8"
+        );
+        for name in ["a\0b", "\u{1b}[31mred", "a\nb", "a\u{202e}b", ""] {
+            let error = measure_name(name).unwrap_err();
+            assert!(matches!(error, InvalidMeasureName::Name(_)), "{name:?}");
+            assert!(!error.to_string().contains('\u{1b}'), "{error}");
+        }
+        assert_eq!(measure_name("Größe (B)").unwrap().as_str(), "Größe (B)");
     }
 
     #[test]

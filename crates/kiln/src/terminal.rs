@@ -64,6 +64,11 @@ impl Terminal {
         }
     }
 
+    /// What a job writes, beside the data.
+    pub(crate) fn aside(&self, text: &str) {
+        self.pass_on(printable(text).as_bytes());
+    }
+
     /// What a command of the user's own prints, as it is.
     pub(crate) fn pass_on(&self, bytes: &[u8]) {
         if !self.quiet {
@@ -143,7 +148,7 @@ impl Terminal {
 /// Names and outputs come from anywhere: what a terminal would obey is not printed.
 fn printable(text: &str) -> String {
     let shown = |c: char| {
-        if c.is_control() && c != '\n' {
+        if c.is_control() && c != '\n' && c != '\t' {
             '\u{fffd}'
         } else {
             c
@@ -159,8 +164,8 @@ mod tests {
     #[test]
     fn a_terminal_is_not_given_orders() {
         assert_eq!(
-            printable("a\u{1b}[31mb\r\nc\u{9b}"),
-            "a\u{fffd}[31mb\u{fffd}\nc\u{fffd}"
+            printable("a\u{1b}[31mb\r\n\tc\u{9b}"),
+            "a\u{fffd}[31mb\u{fffd}\n\tc\u{fffd}"
         );
     }
 }

@@ -45,8 +45,8 @@ pub use people::{
     User,
 };
 pub use perf::{
-    ChangePoint, CompareLine, CompareReport, NewPlot, OneMetric, Perf, PerfLine, PerfMetric, Plot,
-    PlotPatch,
+    ChangePoint, CompareLine, CompareReport, NewPlot, NotCompared, OneMetric, Perf, PerfLine,
+    PerfMetric, Plot, PlotPatch,
 };
 pub use project::{NewProject, Project, UpdateProject, Visibility};
 pub use run::{

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kiln_control::bench::BenchSettings;
+use kiln_control::bench::{BenchSettings, ChangeMemory};
 use kiln_control::limits::Limits;
 use kiln_control::{Heartbeats, LiveOutput};
 use kiln_model::{Clock, Entropy, Millis};
@@ -28,6 +28,7 @@ pub(crate) struct App {
     pub(crate) channels: Channels,
     pub(crate) metrics: Metrics,
     pub(crate) limits: Limits,
+    pub(crate) changes: ChangeMemory,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
     /// What clients are told to call the server.
@@ -76,6 +77,7 @@ impl App {
             channels: Channels::default(),
             metrics: Metrics::default(),
             limits: Limits::default(),
+            changes: ChangeMemory::default(),
             clock,
             entropy,
             public_url,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::{Router, ServiceExt as _, middleware};
-use kiln_control::bench::BenchSettings;
+use kiln_control::bench::{BenchSettings, ChangeMemory};
 use kiln_control::limits::{Limits, RateLimits};
 use kiln_control::{Denied, Heartbeats, LiveOutput};
 use kiln_model::{Clock, Entropy};
@@ -214,6 +214,7 @@ impl Server {
             channels: Channels::default(),
             metrics: Metrics::default(),
             limits: Limits::new(config.limits),
+            changes: ChangeMemory::default(),
             clock,
             entropy,
             public_url,

@@ -18,6 +18,7 @@ pub mod job_live;
 pub mod job_output;
 pub mod job_upload;
 pub mod lane;
+mod list;
 pub mod listing;
 pub mod measure;
 pub mod member;
@@ -54,7 +55,7 @@ fn inserted_id(row: Option<Row>) -> Result<i64, Error> {
 
 /// A text column as the type it was written from.
 fn parse<T: FromStr>(row: &Row, index: usize) -> Result<T, Error> {
-    let text: String = row.get(index)?;
+    let text = row.text(index)?;
     text.parse().map_err(|_| Error::Corrupt {
         what: format!(
             "{text:?} in column {index} is no {}",
@@ -64,9 +65,9 @@ fn parse<T: FromStr>(row: &Row, index: usize) -> Result<T, Error> {
 }
 
 fn parse_optional<T: FromStr>(row: &Row, index: usize) -> Result<Option<T>, Error> {
-    match row.get::<Option<String>>(index)? {
-        Some(_) => parse(row, index).map(Some),
-        None => Ok(None),
+    match row.0.get(index) {
+        Some(Value::Null) => Ok(None),
+        _ => parse(row, index).map(Some),
     }
 }
 

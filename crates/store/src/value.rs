@@ -59,16 +59,25 @@ pub trait FromValue: Sized {
 impl Row {
     /// Column `index` as `T`; a column of another type is [`Error::Corrupt`], never a panic.
     pub fn get<T: FromValue>(&self, index: usize) -> Result<T, Error> {
-        self.0
-            .get(index)
+        let value = self.0.get(index);
+        value
             .and_then(T::from_value)
-            .ok_or_else(|| Error::Corrupt {
-                what: format!(
-                    "column {index} is {:?}, expected {}",
-                    self.0.get(index),
-                    T::NAME
-                ),
-            })
+            .ok_or_else(|| self.unexpected(index, T::NAME))
+    }
+
+    /// Column `index` as text that is only looked at.
+    pub(crate) fn text(&self, index: usize) -> Result<&str, Error> {
+        match self.0.get(index) {
+            Some(Value::Text(text)) => Ok(text),
+            _ => Err(self.unexpected(index, String::NAME)),
+        }
+    }
+
+    fn unexpected(&self, index: usize, expected: &str) -> Error {
+        let found = self.0.get(index);
+        Error::Corrupt {
+            what: format!("column {index} is {found:?}, expected {expected}"),
+        }
     }
 }
 

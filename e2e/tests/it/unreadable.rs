@@ -83,6 +83,11 @@ async fn each_kind_of_bad_output_is_named_and_leaves_its_job_completed() {
             r#"{"so\377rt": {"latency": {"value": 1}}}"#,
             "the output was not UTF-8",
         ),
+        (
+            Adapter::Json,
+            r#"{"sort": {"lat\377ency": {"value": 1}}}"#,
+            "the measure name \"lat\u{fffd}ency\" holds U+FFFD",
+        ),
         (Adapter::Magic, r"\377\376\000", "no adapter can read"),
     ] {
         let (report, job) = printed(&client, adapter, text).await;

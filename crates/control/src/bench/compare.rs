@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use kiln_insight::{CompareSettings, Comparison, compare};
 use kiln_model::{BranchUuid, ReportUuid};
 use kiln_store::Query;
-use kiln_store::sql::benchmark::Benchmark;
+use kiln_store::sql::benchmark::{self, Benchmark};
 use kiln_store::sql::branch::Branch;
+use kiln_store::sql::dimension::{self, Dimension};
 use kiln_store::sql::measure::Measure;
+use kiln_store::sql::metric;
 use kiln_store::sql::report::{self, Report};
 use kiln_store::sql::testbed::Testbed;
-use kiln_store::sql::{dimension, metric};
 
 use crate::Denied;
 
@@ -18,7 +19,9 @@ use crate::Denied;
 pub struct Compared {
     pub base: Vec<ReportUuid>,
     pub head: Vec<ReportUuid>,
+    /// In order of names, as are those that are left out.
     pub lines: Vec<ComparedLine>,
+    pub left_out: Vec<Uncompared>,
 }
 
 #[derive(Clone, Debug)]
@@ -31,6 +34,33 @@ pub struct ComparedLine {
     pub comparison: Comparison,
 }
 
+/// Something that was measured and could not be compared.
+#[derive(Clone, Debug)]
+pub struct Uncompared {
+    pub testbed: Testbed,
+    pub benchmark: Benchmark,
+    pub measure: Measure,
+    pub reason: Reason,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    OnlyBase,
+    OnlyHead,
+    /// Numbers that are not positive have no ratio.
+    NotPositive,
+}
+
+impl Reason {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OnlyBase => "only_base",
+            Self::OnlyHead => "only_head",
+            Self::NotPositive => "not_positive",
+        }
+    }
+}
+
 /// Compares what both sides have measured on the same testbed. A side is a report's UUID, a commit, or a branch: then its
 /// newest version.
 pub fn compare_reports<Q: Query + ?Sized>(
@@ -41,46 +71,66 @@ pub fn compare_reports<Q: Query + ?Sized>(
 ) -> Result<Compared, Denied> {
     let base = reports(query, project, base)?;
     let head = reports(query, project, head)?;
-    let base_values = values(query, &base)?;
-    let mut head_values = values(query, &head)?;
-    let mut lines = Vec::new();
-    for ((testbed, benchmark, measure), base) in base_values {
-        let Some(head) = head_values.remove(&(testbed, benchmark, measure)) else {
+    let mut known = Known::default();
+    let base_values = values(query, &base, &mut known)?;
+    let mut head_values = values(query, &head, &mut known)?;
+    let (mut lines, mut left_out) = (Vec::new(), Vec::new());
+    for (key, base) in base_values {
+        let (testbed, benchmark, measure) = known.of(query, key)?;
+        let Some(head) = head_values.remove(&key) else {
+            left_out.push(Uncompared {
+                testbed,
+                benchmark,
+                measure,
+                reason: Reason::OnlyBase,
+            });
             continue;
         };
-        let measure: Measure =
-            dimension::find(query, measure)?.ok_or(Denied::NotFound("measure"))?;
-        let direction = measure
-            .direction
-            .as_deref()
-            .and_then(|name| name.parse().ok());
+        let direction = measure.direction.as_deref();
+        let direction = direction.and_then(|name| name.parse().ok());
         let settings = CompareSettings {
             direction: direction.unwrap_or(settings.direction),
             ..settings
         };
-        // Numbers that are not positive have no ratio.
-        let Some(comparison) = compare(&base, &head, settings) else {
-            continue;
-        };
-        lines.push(ComparedLine {
-            testbed: dimension::find(query, testbed)?.ok_or(Denied::NotFound("testbed"))?,
-            benchmark: dimension::find(query, benchmark)?.ok_or(Denied::NotFound("benchmark"))?,
+        match compare(&base, &head, settings) {
+            Some(comparison) => lines.push(ComparedLine {
+                testbed,
+                benchmark,
+                measure,
+                base_count: base.len(),
+                head_count: head.len(),
+                comparison,
+            }),
+            None => left_out.push(Uncompared {
+                testbed,
+                benchmark,
+                measure,
+                reason: Reason::NotPositive,
+            }),
+        }
+    }
+    for key in head_values.into_keys() {
+        let (testbed, benchmark, measure) = known.of(query, key)?;
+        left_out.push(Uncompared {
+            testbed,
+            benchmark,
             measure,
-            base_count: base.len(),
-            head_count: head.len(),
-            comparison,
+            reason: Reason::OnlyHead,
         });
     }
-    lines.sort_by(|a, b| {
-        (&a.benchmark.name, a.measure.slug.as_str())
-            .cmp(&(&b.benchmark.name, b.measure.slug.as_str()))
-    });
+    lines.sort_by(|a, b| names(&a.benchmark, &a.measure).cmp(&names(&b.benchmark, &b.measure)));
+    left_out.sort_by(|a, b| names(&a.benchmark, &a.measure).cmp(&names(&b.benchmark, &b.measure)));
     let uuids = |reports: &[Report]| reports.iter().map(|report| report.uuid).collect();
     Ok(Compared {
         base: uuids(&base),
         head: uuids(&head),
         lines,
+        left_out,
     })
+}
+
+fn names<'a>(benchmark: &'a Benchmark, measure: &'a Measure) -> (&'a str, &'a str) {
+    (&benchmark.name, measure.slug.as_str())
 }
 
 fn reports<Q: Query + ?Sized>(
@@ -103,16 +153,58 @@ fn reports<Q: Query + ?Sized>(
     Ok(found)
 }
 
-/// By testbed, benchmark and measure.
-type Values = BTreeMap<(i64, i64, i64), Vec<f64>>;
+/// Testbed, benchmark and measure.
+type Key = (i64, i64, i64);
 
-fn values<Q: Query + ?Sized>(query: &mut Q, reports: &[Report]) -> Result<Values, Denied> {
-    let mut values = Values::new();
+fn values<Q: Query + ?Sized>(
+    query: &mut Q,
+    reports: &[Report],
+    known: &mut Known,
+) -> Result<BTreeMap<Key, Vec<f64>>, Denied> {
+    let mut values: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
     for report in reports {
+        for benchmark in benchmark::of_report(query, report.id)? {
+            known.benchmarks.insert(benchmark.id, benchmark);
+        }
         for placed in metric::of_report(query, report.id)? {
             let key = (report.testbed, placed.benchmark, placed.measure);
             values.entry(key).or_default().push(placed.metric.value);
         }
     }
     Ok(values)
+}
+
+/// Rows that many values have in common, each looked up once.
+#[derive(Default)]
+struct Known {
+    testbeds: BTreeMap<i64, Testbed>,
+    benchmarks: BTreeMap<i64, Benchmark>,
+    measures: BTreeMap<i64, Measure>,
+}
+
+impl Known {
+    fn of<Q: Query + ?Sized>(
+        &mut self,
+        query: &mut Q,
+        (testbed, benchmark, measure): Key,
+    ) -> Result<(Testbed, Benchmark, Measure), Denied> {
+        Ok((
+            once(query, &mut self.testbeds, testbed)?,
+            once(query, &mut self.benchmarks, benchmark)?,
+            once(query, &mut self.measures, measure)?,
+        ))
+    }
+}
+
+fn once<D: Dimension + Clone, Q: Query + ?Sized>(
+    query: &mut Q,
+    known: &mut BTreeMap<i64, D>,
+    id: i64,
+) -> Result<D, Denied> {
+    if let Some(found) = known.get(&id) {
+        return Ok(found.clone());
+    }
+    let found: D = dimension::find(query, id)?.ok_or(Denied::NotFound(D::KIND))?;
+    known.insert(id, found.clone());
+    Ok(found)
 }

@@ -1,7 +1,6 @@
 //! What a metric is compared with: the earlier metrics of its series on its branch.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use kiln_model::Millis;
 use kiln_store::Tx;
@@ -58,36 +57,40 @@ impl History {
         Ok(Self { reports, oldest })
     }
 
-    /// The sample of a series that a model wants, oldest value first.
-    pub(super) fn of_series(
+    /// The samples of some series, each as its model wants it, oldest value first. A series without earlier values is missing.
+    pub(super) fn samples(
         &self,
         tx: &mut dyn Tx,
-        series: i64,
-        judge: &Judge,
-    ) -> Result<Vec<f64>, Denied> {
+        of: &BTreeMap<i64, &Judge>,
+    ) -> Result<BTreeMap<i64, Vec<f64>>, Denied> {
         if self.reports.is_empty() {
-            return Ok(Vec::new());
+            return Ok(BTreeMap::new());
         }
-        let rules = judge.model.rules();
-        let since = rules
-            .window
-            .map(|seconds| tx.wall() - Duration::from_secs(u64::from(seconds)));
-        let mut sample: Vec<(usize, i64, f64)> = metric::values_of_series(tx, series, self.oldest)?
-            .into_iter()
-            .filter_map(|(report, iteration, value)| {
-                let earlier = self.reports.get(&report)?;
-                let recent = since.is_none_or(|since| earlier.started >= since);
-                recent.then_some((earlier.newer, iteration, value))
-            })
-            .collect();
-        sample.sort_by_key(|(newer, iteration, _)| (*newer, *iteration));
-        if let Some(most) = rules.max_sample_size {
-            sample.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        let wall = tx.wall();
+        let listed: Vec<i64> = of.keys().copied().collect();
+        let mut found: BTreeMap<i64, Vec<(usize, i64, f64)>> = BTreeMap::new();
+        for sample in metric::samples(tx, &listed, self.oldest)? {
+            let Some(earlier) = self.reports.get(&sample.report) else {
+                continue;
+            };
+            if of[&sample.series].looks_back_to(earlier.started, wall) {
+                let values = found.entry(sample.series).or_default();
+                values.push((earlier.newer, sample.iteration, sample.value));
+            }
         }
-        Ok(sample
-            .into_iter()
-            .rev()
-            .map(|(_, _, value)| value)
+        let samples = found.into_iter();
+        Ok(samples
+            .map(|(series, values)| (series, newest(values, of[&series])))
             .collect())
     }
+}
+
+/// The newest values, as many as a model wants, oldest first.
+fn newest(mut values: Vec<(usize, i64, f64)>, judge: &Judge) -> Vec<f64> {
+    values.sort_by_key(|(newer, iteration, _)| (*newer, *iteration));
+    if let Some(most) = judge.model.rules().max_sample_size {
+        values.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+    }
+    let oldest_first = values.into_iter().rev();
+    oldest_first.map(|(_, _, value)| value).collect()
 }

@@ -1,8 +1,10 @@
 //! Which model judges a metric of a report.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use kiln_insight::threshold::Model;
+use kiln_model::Millis;
 use kiln_store::Tx;
 use kiln_store::sql::report::Report;
 use kiln_store::sql::{threshold, threshold_model};
@@ -14,6 +16,14 @@ pub(super) struct Judge {
     pub(super) threshold: i64,
     pub(super) model_id: i64,
     pub(super) model: Model,
+}
+
+impl Judge {
+    /// Whether its sample reaches back to a time.
+    pub(super) fn looks_back_to(&self, time: Millis, now: Millis) -> bool {
+        let window = self.model.rules().window;
+        window.is_none_or(|seconds| time >= now - Duration::from_secs(u64::from(seconds)))
+    }
 }
 
 /// The models of a branch on a testbed, by measure and benchmark.

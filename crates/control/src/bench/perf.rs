@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kiln_insight::{ChangePoint, ChangeSettings, change_points};
+use kiln_insight::ChangePoint;
 use kiln_model::Millis;
 use kiln_store::Query;
 use kiln_store::sql::alert::{self, Alert};
@@ -14,6 +14,7 @@ use kiln_store::sql::metric::{self, Metric, Stop, Track};
 use kiln_store::sql::testbed::Testbed;
 use kiln_store::sql::{head, series, spec};
 
+use super::changes::ChangeMemory;
 use crate::Denied;
 
 /// The most lines that one query answers; the rest is left out, as stock servers do.
@@ -32,7 +33,6 @@ pub struct PerfQuery {
     pub measures: Vec<String>,
     pub start_time: Option<Millis>,
     pub end_time: Option<Millis>,
-    pub change_points: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -55,11 +55,12 @@ pub struct Point {
     pub alert: Option<Alert>,
 }
 
-/// One line for each combination that has metrics.
+/// One line for each combination that has metrics; with a memory of changes, they are marked.
 pub fn perf_lines<Q: Query + ?Sized>(
     query: &mut Q,
     project: i64,
     asked: &PerfQuery,
+    changes: Option<&ChangeMemory>,
 ) -> Result<Vec<Line>, Denied> {
     let branches: Vec<Branch> = all(query, project, &asked.branches)?;
     let testbeds: Vec<Testbed> = all(query, project, &asked.testbeds)?;
@@ -102,7 +103,7 @@ pub fn perf_lines<Q: Query + ?Sized>(
                     if points.is_empty() {
                         continue;
                     }
-                    let change_points = asked.change_points.then(|| changes(&points));
+                    let change_points = changes.map(|memory| marked(memory, (head, spec), &points));
                     lines.push(Line {
                         branch: branch.clone(),
                         head,
@@ -176,9 +177,17 @@ fn points<Q: Query + ?Sized>(
     Ok(placed.into_iter().map(|(_, point)| point).collect())
 }
 
-fn changes(points: &[Point]) -> Vec<ChangePoint> {
+fn marked(
+    memory: &ChangeMemory,
+    (head, spec): (i64, Option<i64>),
+    points: &[Point],
+) -> Vec<ChangePoint> {
+    let Some(first) = points.first() else {
+        return Vec::new();
+    };
+    let key = (first.metric.series, head, spec, first.metric.report);
     let values: Vec<f64> = points.iter().map(|point| point.metric.value).collect();
-    change_points(&values, ChangeSettings::default())
+    memory.changes(key, &values)
 }
 
 fn all<D: Dimension, Q: Query + ?Sized>(

@@ -1,63 +1,91 @@
 //! The numbers of a report are stored and judged, in one transaction.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use kiln_insight::threshold::{Direction, Judged, Limit, discoveries, judge, without_ending};
-use kiln_model::{AlertUuid, BenchmarkUuid, MetricUuid};
+use kiln_insight::threshold::{Judged, Limit, discoveries, judge, without_ending};
+use kiln_model::{AlertUuid, MetricUuid};
 use kiln_store::Tx;
 use kiln_store::sql::alert::{self, NewAlert};
-use kiln_store::sql::measure::Measure;
 use kiln_store::sql::metric::{self, Metric};
 use kiln_store::sql::report::{Report, ReportMetric};
-use kiln_store::sql::{benchmark, series};
 
+use super::Ids;
 use super::history::History;
 use super::judges::{Judge, Judges};
-use super::{Ids, measures};
+use super::places::{Place, places};
 use crate::Denied;
+
+/// How many metrics are judged and written at a time: their histories are in memory together.
+const AT_A_TIME: usize = 64;
 
 /// Writes the metrics of a report with their boundaries, and the alerts that follow. The report itself is not changed, and is no
 /// part of its own history as long as it is not `ready`.
 pub fn record(tx: &mut dyn Tx, report: &Report, metrics: &[ReportMetric]) -> Result<(), Denied> {
     let ids = Ids::new(report.uuid);
-    let mut places = Places::default();
     let judges = Judges::of(tx, report)?;
     let history = History::of(tx, report)?;
-    let mut entries = Vec::with_capacity(metrics.len());
-    let mut seen = BTreeSet::new();
-    for metric in metrics {
-        let (benchmark, wants_no_alert) = without_ending(&metric.benchmark);
-        let place = places.of(tx, report, (benchmark, &metric.measure), &ids)?;
-        // Two spellings of one measure are one metric: the first counts.
-        if !seen.insert((place.series, metric.iteration)) {
-            continue;
-        }
-        let verdict = match judges.of_metric(place.measure, place.benchmark) {
-            Some(by) => {
-                let values = history.of_series(tx, place.series, by)?;
-                let judged = judge(&by.model, benchmark, &values, metric.value, place.direction);
-                judged.map(|judged| Verdict::new(by, judged, wants_no_alert))
-            }
-            None => None,
-        };
-        entries.push(Entry {
+    let places = places(tx, report, metrics, &ids)?;
+    let entries = metrics.iter().zip(places).enumerate();
+    let mut entries: Vec<Entry<'_>> = entries
+        .map(|(number, (metric, place))| Entry {
+            number,
             metric,
-            series: place.series,
-            verdict,
-        });
+            place,
+            verdict: None,
+        })
+        .collect();
+    // Metrics lie in the order of their series, and so what is read for a series is still at hand when it is written to.
+    entries.sort_by_key(Entry::key);
+    // Two spellings of one measure are one metric: the first counts.
+    entries.dedup_by_key(|entry| entry.key());
+    for some in entries.chunks_mut(AT_A_TIME) {
+        judge_some(tx, some, &judges, &history)?;
+        let rows: Vec<Metric> = some
+            .iter()
+            .map(|entry| entry.row(tx, report, &ids))
+            .collect();
+        metric::insert(tx, &rows)?;
     }
     control_discoveries(&mut entries, &judges);
+    entries.sort_by_key(|entry| entry.number);
     for entry in &entries {
-        write(tx, report, entry, &ids)?;
+        alert(tx, report, entry, &ids)?;
     }
     Ok(())
 }
 
 /// A metric with what was decided about it.
 struct Entry<'a> {
+    /// Which of the report's metrics it is.
+    number: usize,
     metric: &'a ReportMetric,
-    series: i64,
+    place: Place,
     verdict: Option<Verdict>,
+}
+
+impl Entry<'_> {
+    fn key(&self) -> (i64, i64) {
+        (self.place.series, self.metric.iteration)
+    }
+
+    fn row(&self, tx: &dyn Tx, report: &Report, ids: &Ids) -> Metric {
+        Metric {
+            series: self.place.series,
+            report: report.id,
+            iteration: self.metric.iteration,
+            uuid: MetricUuid::mint(tx.wall(), ids),
+            value: self.metric.value,
+            lower_value: self.metric.lower_value,
+            upper_value: self.metric.upper_value,
+            judged: self.verdict.as_ref().map(|verdict| metric::Judged {
+                threshold: verdict.threshold,
+                model: verdict.model,
+                baseline: verdict.judged.boundary.baseline,
+                lower_limit: verdict.judged.boundary.lower_limit,
+                upper_limit: verdict.judged.boundary.upper_limit,
+            }),
+        }
+    }
 }
 
 struct Verdict {
@@ -77,6 +105,32 @@ impl Verdict {
             },
         }
     }
+}
+
+fn judge_some(
+    tx: &mut dyn Tx,
+    entries: &mut [Entry<'_>],
+    judges: &Judges,
+    history: &History,
+) -> Result<(), Denied> {
+    let judge_of = |place: Place| judges.of_metric(place.measure, place.benchmark);
+    let judged = entries.iter().map(|entry| entry.place);
+    let judged: BTreeMap<i64, &Judge> = judged
+        .filter_map(|place| Some((place.series, judge_of(place)?)))
+        .collect();
+    let samples = history.samples(tx, &judged)?;
+    for entry in entries {
+        let Some(by) = judge_of(entry.place) else {
+            continue;
+        };
+        let values = samples.get(&entry.place.series);
+        let values = values.map_or(&[][..], Vec::as_slice);
+        let (benchmark, wants_no_alert) = without_ending(&entry.metric.benchmark);
+        let (value, direction) = (entry.metric.value, entry.place.direction);
+        let judged = judge(&by.model, benchmark, values, value, direction);
+        entry.verdict = judged.map(|judged| Verdict::new(by, judged, wants_no_alert));
+    }
+    Ok(())
 }
 
 /// Among the metrics of a model with a false discovery rate, only discoveries keep their alert.
@@ -99,103 +153,25 @@ fn control_discoveries(entries: &mut [Entry<'_>], judges: &Judges) {
     }
 }
 
-fn write(tx: &mut dyn Tx, report: &Report, entry: &Entry<'_>, ids: &Ids) -> Result<(), Denied> {
-    let wall = tx.wall();
-    let verdict = entry.verdict.as_ref();
-    let row = Metric {
-        series: entry.series,
-        report: report.id,
-        iteration: entry.metric.iteration,
-        uuid: MetricUuid::mint(wall, ids),
-        value: entry.metric.value,
-        lower_value: entry.metric.lower_value,
-        upper_value: entry.metric.upper_value,
-        judged: verdict.map(|verdict| metric::Judged {
-            threshold: verdict.threshold,
-            model: verdict.model,
-            baseline: verdict.judged.boundary.baseline,
-            lower_limit: verdict.judged.boundary.lower_limit,
-            upper_limit: verdict.judged.boundary.upper_limit,
-        }),
-    };
-    metric::insert(tx, &row)?;
-    let Some((verdict, crossing)) =
-        verdict.and_then(|verdict| Some((verdict, verdict.judged.crossing?)))
-    else {
+fn alert(tx: &mut dyn Tx, report: &Report, entry: &Entry<'_>, ids: &Ids) -> Result<(), Denied> {
+    let Some(verdict) = &entry.verdict else {
         return Ok(());
     };
-    alert::insert(
-        tx,
-        NewAlert {
-            uuid: AlertUuid::mint(wall, ids),
-            project: report.project,
-            report: report.id,
-            series: entry.series,
-            iteration: entry.metric.iteration,
-            threshold: verdict.threshold,
-            crossed: match crossing.limit {
-                Limit::Lower => "lower",
-                Limit::Upper => "upper",
-            },
+    let Some(crossing) = verdict.judged.crossing else {
+        return Ok(());
+    };
+    let uuid = AlertUuid::mint(tx.wall(), ids);
+    let new = NewAlert {
+        uuid,
+        project: report.project,
+        report: report.id,
+        series: entry.place.series,
+        iteration: entry.metric.iteration,
+        threshold: verdict.threshold,
+        crossed: match crossing.limit {
+            Limit::Lower => "lower",
+            Limit::Upper => "upper",
         },
-    )?;
-    Ok(())
-}
-
-/// Where a metric belongs.
-#[derive(Clone, Copy)]
-struct Place {
-    measure: i64,
-    benchmark: i64,
-    series: i64,
-    direction: Option<Direction>,
-}
-
-/// The rows that this report's names stand for, each looked up once.
-#[derive(Default)]
-struct Places {
-    measures: BTreeMap<String, Measure>,
-    benchmarks: BTreeMap<String, i64>,
-    series: BTreeMap<(i64, i64), i64>,
-}
-
-impl Places {
-    fn of(
-        &mut self,
-        tx: &mut dyn Tx,
-        report: &Report,
-        (benchmark, measure): (&str, &str),
-        ids: &Ids,
-    ) -> Result<Place, Denied> {
-        if !self.measures.contains_key(measure) {
-            let made = measures::ensure(tx, report.project, measure, ids)?;
-            self.measures.insert(measure.to_owned(), made);
-        }
-        let measure = &self.measures[measure];
-        let benchmark = if let Some(id) = self.benchmarks.get(benchmark) {
-            *id
-        } else {
-            let uuid = BenchmarkUuid::mint(tx.wall(), ids);
-            let id = benchmark::ensure(tx, report.project, uuid, benchmark)?;
-            self.benchmarks.insert(benchmark.to_owned(), id);
-            id
-        };
-        let key = (measure.id, benchmark);
-        let series = if let Some(id) = self.series.get(&key) {
-            *id
-        } else {
-            let id = series::ensure(tx, report.testbed, measure.id, benchmark)?;
-            self.series.insert(key, id);
-            id
-        };
-        Ok(Place {
-            measure: measure.id,
-            benchmark,
-            series,
-            direction: measure
-                .direction
-                .as_deref()
-                .and_then(|name| name.parse().ok()),
-        })
-    }
+    };
+    Ok(alert::insert(tx, new)?)
 }

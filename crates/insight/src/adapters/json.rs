@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-use kiln_model::ResourceName;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::Number;
 
 use super::document::{expect_a_start, malformed};
+use crate::name::measure_name;
 use crate::results::add_measure;
 use crate::{BenchmarkName, Measures, Metric, ParseError, Results};
 
@@ -71,7 +71,7 @@ impl<'de> Visitor<'de> for MeasuresOf<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Measures, A::Error> {
         let mut measures = Measures::new();
         while let Some(name) = map.next_key::<String>()? {
-            let measure = ResourceName::try_from(name).map_err(A::Error::custom)?;
+            let measure = measure_name(&name).map_err(A::Error::custom)?;
             let metric = map.next_value_seed(OneMetric)?;
             add_measure(self.0, &mut measures, measure, metric).map_err(A::Error::custom)?;
         }

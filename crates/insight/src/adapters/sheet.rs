@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use kiln_model::InvalidName;
-
 use super::lines::{Line, nothing_found};
 use super::position::of_name;
 use crate::limits::MAX_REASON;
+use crate::name::{InvalidMeasureName, measure_name};
 use crate::results::add_measure;
 use crate::{
     BenchmarkName, InvalidBenchmarkName, Measures, Metric, NotFinite, ParseError, Refused, Results,
@@ -142,7 +141,7 @@ enum Unusable {
     #[error("a measure of the benchmark {:?}: {invalid}", .benchmark.as_str())]
     Measure {
         benchmark: BenchmarkName,
-        invalid: InvalidName,
+        invalid: InvalidMeasureName,
     },
     #[error("the measure {measure} of the benchmark {:?}: {not_finite}", .benchmark.as_str())]
     Number {
@@ -160,7 +159,7 @@ impl Entry {
         benchmark: &BenchmarkName,
         measures: &mut Measures,
     ) -> Result<(), Unusable> {
-        let name = self.measure.parse().map_err(|invalid| Unusable::Measure {
+        let name = measure_name(&self.measure).map_err(|invalid| Unusable::Measure {
             benchmark: benchmark.clone(),
             invalid,
         })?;
@@ -230,6 +229,11 @@ mod tests {
         assert_eq!(
             error("f\u{fffd}b", row("latency", 1.0)),
             "line 2, column 3: the benchmark name \"f\u{fffd}b\" holds U+FFFD: the output was not UTF-8"
+        );
+        assert_eq!(
+            error("fib", row("l\u{fffd}tency", 1.0)),
+            "line 2, column 3: a measure of the benchmark \"fib\": \
+             the measure name \"l\u{fffd}tency\" holds U+FFFD: the output was not UTF-8"
         );
     }
 

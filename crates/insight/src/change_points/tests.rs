@@ -60,14 +60,23 @@ fn a_series_too_short_to_split_has_no_change() {
 
 #[test]
 fn what_is_found_as_the_series_grows_is_what_is_found_at_once() {
-    let series = steps(&[1.0, 5.0, 9.0, 2.0], 12);
-    let settings = ChangeSettings::default();
-    let mut known = Vec::new();
-    for end in (12..=series.len()).step_by(6) {
-        known = extend_change_points(&known, &series[..end], settings);
+    let series = steps(&[1.0, 5.0, 9.0, 2.0], STEP - 30);
+    let settings = ChangeSettings {
+        permutations: 99,
+        ..ChangeSettings::default()
+    };
+    let mut settled = Settled::default();
+    let mut lengths = Vec::new();
+    for end in [10, 300, 310, 600, series.len()] {
+        let grown = grow_change_points(&mut settled, &series[..end], settings);
+        assert_eq!(
+            grown,
+            change_points(&series[..end], settings),
+            "{end} points"
+        );
+        lengths.push(settled.length());
     }
-    assert_eq!(indexes(&known), indexes(&change_points(&series, settings)));
-    assert_eq!(indexes(&known), [12, 24, 36]);
+    assert_eq!(lengths, [0, STEP, STEP, 2 * STEP, 3 * STEP]);
 }
 
 #[test]
@@ -81,11 +90,11 @@ fn the_same_seed_gives_the_same_answer() {
 }
 
 #[test]
-fn only_the_end_of_an_endless_series_is_looked_at() {
-    let series = steps(&[1.0, 50.0, 100.0], MAX_POINTS / 2);
+fn a_change_stays_found_however_long_the_series_becomes() {
+    let series = steps(&[1.0, 50.0, 100.0, 100.0, 100.0], STEP);
     let settings = ChangeSettings {
         permutations: 99,
         ..ChangeSettings::default()
     };
-    assert_eq!(indexes(&change_points(&series, settings)), [MAX_POINTS]);
+    assert_eq!(indexes(&change_points(&series, settings)), [STEP, 2 * STEP]);
 }

@@ -50,6 +50,21 @@ fn one_value_a_side_has_an_effect_and_no_interval() {
 }
 
 #[test]
+fn counts_that_never_vary_are_known_exactly() {
+    let compared = compare(&[1000.0; 3], &[1500.0; 4], CompareSettings::default()).unwrap();
+    assert_eq!(compared.verdict, Verdict::Slower);
+    let (low, high) = compared.interval.unwrap();
+    assert!(
+        (low - 0.5).abs() < 1e-9 && (high - 0.5).abs() < 1e-9,
+        "{compared:?}"
+    );
+    assert!((compared.base - 1000.0).abs() < 1e-6 && (compared.head - 1500.0).abs() < 1e-6);
+    assert_eq!(verdict(&[7.0; 3], &[7.0; 3]), Verdict::Same);
+    // Two that are alike may be so by chance.
+    assert_eq!(verdict(&[100.0; 2], &[103.0; 2]), Verdict::CannotTell);
+}
+
+#[test]
 fn what_could_have_been_found_shrinks_with_more_data() {
     let detectable = |count| {
         let (base, head) = (noise(count, 1, 100.0), noise(count, 2, 100.0));

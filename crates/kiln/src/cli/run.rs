@@ -141,6 +141,15 @@ pub(crate) struct Judging {
     /// Upper boundary of the test
     #[arg(long, value_name = "BOUNDARY", allow_negative_numbers = true)]
     pub(crate) threshold_upper_boundary: Vec<String>,
+    /// The least effect that is worth an alert, as a share of the baseline
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) threshold_min_effect: Vec<String>,
+    /// The accepted share of false alerts in a report
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) threshold_false_discovery_rate: Vec<String>,
+    /// Benchmarks that get no alert, as patterns with * and commas between them
+    #[arg(long, value_name = "PATTERNS")]
+    pub(crate) threshold_ignore: Vec<String>,
     /// Remove the thresholds of measures that are not named
     #[arg(long)]
     pub(crate) thresholds_reset: bool,
@@ -217,7 +226,7 @@ pub(crate) struct Remote {
     /// Look at the job every so many seconds, in place of following its events: for proxies that hold these back
     #[arg(long, value_name = "SECONDS", conflicts_with = "detach", value_parser = clap::value_parser!(u32).range(1..=900))]
     pub(crate) job_poll_interval: Option<u32>,
-    /// Do not wait for the job: print its UUID
+    /// Do not wait for the job: print its UUID, or its report as it is now with --format json
     #[arg(long, conflicts_with_all = ["github_actions", "gitlab"])]
     pub(crate) detach: bool,
 }

@@ -1,14 +1,14 @@
 //! `kiln compare`.
 
 use kiln_client::Comparing;
-use kiln_model::v0::{CompareLine, CompareReport};
+use kiln_model::v0::{CompareLine, CompareReport, NotCompared};
 
 use super::Context;
 use super::connection::Connection;
 use super::table;
 use crate::cli::numbers::Compare;
 use crate::failure::{Exit, Failure};
-use crate::report::percent;
+use crate::report::{percent, quantity};
 use crate::terminal::Terminal;
 
 pub(super) fn run(context: &Context<'_>, command: &Compare) -> Result<Exit, Failure> {
@@ -36,28 +36,54 @@ pub(super) fn run(context: &Context<'_>, command: &Compare) -> Result<Exit, Fail
     Ok(Exit::Ok)
 }
 
-/// A table, and below it what the verdicts mean.
+/// What is left out is named up to this many times for each reason.
+const MAX_NAMED: usize = 5;
+
+/// A table, and below it what the verdicts mean and what is not in it.
 pub(super) fn print(terminal: &Terminal, compared: &CompareReport) -> Result<(), Failure> {
     if compared.results.is_empty() {
-        return terminal
-            .data("Both have been measured, but never the same benchmark on the same testbed.");
+        terminal
+            .data("Both have been measured, but never the same benchmark on the same testbed.")?;
+    } else {
+        let rows: Vec<[String; 7]> = compared.results.iter().map(row).collect();
+        let names = [
+            "benchmark",
+            "measure",
+            "base",
+            "head",
+            "difference",
+            "between",
+            "verdict",
+        ];
+        table::print(terminal, names, &rows)?;
+        terminal.note(&format!(
+            "Differences below {} do not matter here (--gate).",
+            percent(compared.gate).trim_start_matches('+')
+        ));
     }
-    let rows: Vec<[String; 7]> = compared.results.iter().map(row).collect();
-    let names = [
-        "benchmark",
-        "measure",
-        "base",
-        "head",
-        "difference",
-        "between",
-        "verdict",
-    ];
-    table::print(terminal, names, &rows)?;
-    terminal.note(&format!(
-        "Differences below {} do not matter here (--gate).",
-        percent(compared.gate).trim_start_matches('+')
-    ));
+    for (reason, words) in [
+        ("only_base", "Only the base has"),
+        ("only_head", "Only the head has"),
+        ("not_positive", "Not above zero, and so without a ratio:"),
+    ] {
+        let found = compared.left_out.iter().filter(|one| one.reason == reason);
+        if let Some(names) = named(found) {
+            terminal.note(&format!("{words} {names}."));
+        }
+    }
     Ok(())
+}
+
+/// The first few, and how many more there are.
+fn named<'a>(found: impl Iterator<Item = &'a NotCompared>) -> Option<String> {
+    let names = found.map(|one| format!("{} ({})", one.benchmark, one.measure));
+    let names: Vec<String> = names.collect();
+    let shown = names.get(..MAX_NAMED).unwrap_or(&names).join(", ");
+    match names.len() {
+        0 => None,
+        count if count > MAX_NAMED => Some(format!("{shown} and {} more", count - MAX_NAMED)),
+        _ => Some(shown),
+    }
 }
 
 fn is_slower(line: &CompareLine) -> bool {
@@ -69,12 +95,12 @@ fn row(line: &CompareLine) -> [String; 7] {
         (Some(low), Some(high)) => format!("{} … {}", percent(low), percent(high)),
         _ => "-".to_owned(),
     };
-    let times = |count: usize| format!("{count}×");
+    let side = |value: f64, count: usize| format!("{} ({count}×)", quantity(value, &line.units));
     [
         line.benchmark.clone(),
         line.measure.clone(),
-        times(line.base_count),
-        times(line.head_count),
+        side(line.base_value, line.base_count),
+        side(line.head_value, line.head_count),
         percent(line.effect),
         between,
         verdict(line),
@@ -102,7 +128,7 @@ mod tests {
         let mut line: CompareLine = serde_json::from_value(serde_json::json!({
             "testbed": "01a1de46-fdae-7a03-a2b6-b59b8818a183", "benchmark": "sort",
             "measure": "latency", "units": "nanoseconds (ns)", "base_count": 5, "head_count": 6,
-            "effect": 0.2, "low": 0.15, "high": 0.25, "detectable": 0.04, "verdict": "slower"
+            "base_value": 1e6, "head_value": 1.2e6, "effect": 0.2, "low": 0.15, "high": 0.25, "detectable": 0.04, "verdict": "slower"
         }))
         .unwrap();
         assert!(is_slower(&line));
@@ -111,8 +137,8 @@ mod tests {
             [
                 "sort",
                 "latency",
-                "5×",
-                "6×",
+                "1 ms (5×)",
+                "1.200 ms (6×)",
                 "+20.0%",
                 "+15.0% … +25.0%",
                 "slower"
@@ -120,5 +146,23 @@ mod tests {
         );
         "cannot_tell".clone_into(&mut line.verdict);
         assert_eq!(verdict(&line), "cannot tell (would see 4.0%)");
+    }
+
+    #[test]
+    fn what_is_left_out_is_named_and_counted() {
+        let one = |benchmark: &str| NotCompared {
+            testbed: "01a1de46-fdae-7a03-a2b6-b59b8818a183".parse().unwrap(),
+            benchmark: benchmark.to_owned(),
+            measure: "latency".to_owned(),
+            reason: "only_base".to_owned(),
+        };
+        assert_eq!(named(std::iter::empty()), None);
+        assert_eq!(named([one("a")].iter()).unwrap(), "a (latency)");
+        let many = ["a", "b", "c", "d", "e", "f", "g"].map(one);
+        assert!(
+            named(many.iter())
+                .unwrap()
+                .ends_with("e (latency) and 2 more")
+        );
     }
 }

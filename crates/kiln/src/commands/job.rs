@@ -84,7 +84,10 @@ impl Desk<'_> {
         if printed.is_empty() {
             self.print(json, output, || output_text(output))?;
         } else {
-            printed.print_rest(output)?;
+            printed.print_rest(&output.results)?;
+            if let Some(error) = &output.error {
+                self.context.terminal.data(&format!("error: {error}"))?;
+            }
         }
         Ok(ending(&job))
     }
@@ -229,7 +232,7 @@ fn card(job: &Job) -> String {
 }
 
 /// What every iteration wrote.
-pub(super) fn output_text(output: &JobOutput) -> String {
+fn output_text(output: &JobOutput) -> String {
     let mut parts = Vec::new();
     for (number, iteration) in output.results.iter().enumerate() {
         if output.results.len() > 1 {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kiln_client::{Client, Error, FeedItem};
 use kiln_model::JobUuid;
-use kiln_model::v0::{JobOutput, LiveText, TextKind};
+use kiln_model::v0::{IterationOutput, JobOutput, LiveText, TextKind};
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -13,15 +13,40 @@ use crate::terminal::Terminal;
 #[derive(Debug)]
 pub(super) struct Printed<'a> {
     terminal: &'a Terminal,
+    place: Place,
     /// By iteration, and whether it is standard error.
     ends: BTreeMap<(u64, bool), u64>,
+    /// The iteration that wrote last.
+    iteration: u64,
+    /// Whether what was printed last did not end its line.
+    in_line: bool,
+}
+
+/// Where it is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// It is what was asked for.
+    Data,
+    /// It goes along with something else, and so says which iteration it is of.
+    Aside,
 }
 
 impl<'a> Printed<'a> {
     pub(super) const fn new(terminal: &'a Terminal) -> Self {
+        Self::at(terminal, Place::Data)
+    }
+
+    pub(super) const fn aside(terminal: &'a Terminal) -> Self {
+        Self::at(terminal, Place::Aside)
+    }
+
+    const fn at(terminal: &'a Terminal, place: Place) -> Self {
         Self {
             terminal,
+            place,
             ends: BTreeMap::new(),
+            iteration: 0,
+            in_line: false,
         }
     }
 
@@ -37,7 +62,7 @@ impl<'a> Printed<'a> {
         }
     }
 
-    fn print(&mut self, text: &LiveText) -> Result<(), Failure> {
+    pub(super) fn print(&mut self, text: &LiveText) -> Result<(), Failure> {
         let end = self.end(text.iteration, text.stream);
         if text.start > *end {
             let missing = text.start - *end;
@@ -46,29 +71,52 @@ impl<'a> Printed<'a> {
         }
         let end = self.end(text.iteration, text.stream);
         *end = text.start + text.text.len() as u64;
-        self.terminal.piece(&text.text)
+        self.put(text.iteration, &text.text)
     }
 
     /// What the job wrote after what was printed.
-    pub(super) fn print_rest(&mut self, output: &JobOutput) -> Result<(), Failure> {
-        for (iteration, result) in (0..).zip(&output.results) {
+    pub(super) fn print_rest(&mut self, results: &[IterationOutput]) -> Result<(), Failure> {
+        for (iteration, result) in (0..).zip(results) {
             for (stream, text) in [
                 (TextKind::Stdout, &result.stdout),
                 (TextKind::Stderr, &result.stderr),
             ] {
                 let text = text.as_deref().unwrap_or_default();
                 let end = usize::try_from(*self.end(iteration, stream)).unwrap_or(usize::MAX);
-                self.terminal
-                    .piece(&text[text.floor_char_boundary(end)..])?;
+                self.put(iteration, &text[text.floor_char_boundary(end)..])?;
             }
             for (path, contents) in result.output.iter().flatten() {
-                self.terminal.data(&format!("── {path}\n{contents}"))?;
+                self.put(iteration, &format!("── {path}\n{contents}\n"))?;
             }
         }
-        if let Some(error) = &output.error {
-            self.terminal.data(&format!("error: {error}"))?;
-        }
         Ok(())
+    }
+
+    /// Ends the line that was begun beside something else.
+    pub(super) fn end_line(&mut self) {
+        if self.in_line && self.place == Place::Aside {
+            self.terminal.aside("\n");
+            self.in_line = false;
+        }
+    }
+
+    fn put(&mut self, iteration: u64, text: &str) -> Result<(), Failure> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        if self.iteration != iteration && self.place == Place::Aside {
+            self.end_line();
+            self.terminal.aside(&format!("── iteration {iteration}\n"));
+        }
+        self.iteration = iteration;
+        self.in_line = !text.ends_with('\n');
+        match self.place {
+            Place::Data => self.terminal.piece(text),
+            Place::Aside => {
+                self.terminal.aside(text);
+                Ok(())
+            }
+        }
     }
 
     fn end(&mut self, iteration: u64, stream: TextKind) -> &mut u64 {

@@ -1,6 +1,7 @@
 //! `kiln run`.
 
 mod here;
+mod live;
 mod models;
 mod origin;
 mod repository;
@@ -187,7 +188,12 @@ impl<'a> Plan<'a> {
                 return Ok(Some(report));
             };
             if self.run.remote.detach {
-                context.terminal.data(&job.to_string())?;
+                match format(self.run) {
+                    Format::Json => context.terminal.json(&report)?,
+                    Format::Human | Format::Html | Format::Markdown => {
+                        context.terminal.data(&job.to_string())?;
+                    }
+                }
                 return Ok(None);
             }
             let project = report.project.slug.as_str();
@@ -232,12 +238,16 @@ fn print(
     client: &Client,
     report: &Report,
 ) -> Result<(), Failure> {
-    let format = if run.access.json.json {
+    print_report(context, format(run), client, report)
+}
+
+/// The form that was asked for, by either flag.
+const fn format(run: &Run) -> Format {
+    if run.access.json.json {
         Format::Json
     } else {
         run.outcome.format
-    };
-    print_report(context, format, client, report)
+    }
 }
 
 /// A report in the form that was asked for.

@@ -121,8 +121,14 @@ pub struct Usage {
     pub plan: Plan,
     pub start_time: DateTime,
     pub end_time: DateTime,
+    /// Measured numbers.
+    #[serde(default)]
+    pub metrics: u64,
     /// Begun minutes of jobs.
     pub runner_minutes: u64,
+    /// Combinations of testbed, benchmark and measure with a number.
+    #[serde(default)]
+    pub active_series: u64,
 }
 
 /// How an organization is served, as stock clients know it.

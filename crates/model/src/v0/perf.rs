@@ -82,6 +82,18 @@ pub struct CompareReport {
     /// The least difference that matters, as a share.
     pub gate: f64,
     pub results: Vec<CompareLine>,
+    /// What was measured and could not be compared.
+    #[serde(default)]
+    pub left_out: Vec<NotCompared>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotCompared {
+    pub testbed: TestbedUuid,
+    pub benchmark: String,
+    pub measure: String,
+    /// `only_base` or `only_head` measured it, or numbers are `not_positive` and have no ratio.
+    pub reason: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,6 +104,9 @@ pub struct CompareLine {
     pub units: String,
     pub base_count: usize,
     pub head_count: usize,
+    /// The geometric means, in the measure's units.
+    pub base_value: f64,
+    pub head_value: f64,
     /// How much the head is above the base, as a share of it.
     pub effect: f64,
     pub low: Option<f64>,

@@ -198,7 +198,8 @@ schemas! {
     "UpdateOrganization": [may("name", A_NAME), may("slug", A_SLUG)];
     "Usage": [
         is("organization", Uuid), is("kind", OneOf(&["self_hosted_free", "self_hosted_licensed"])), is("plan", One("Plan")),
-        is("start_time", Time), is("end_time", Time), is("runner_minutes", Integer),
+        is("start_time", Time), is("end_time", Time), is("metrics", Integer), is("runner_minutes", Integer),
+        is("active_series", Integer),
     ];
     "NewBackup": [perhaps("compress", Boolean), may("data_store", Text), perhaps("remove", Boolean)];
     "Backup": [is("created", Time), is("file", Text)];
@@ -392,12 +393,16 @@ schemas! {
     "ChangePoint": [is("index", Integer), is("before", Number), is("after", Number), is("probability", Number)];
     "CompareReport": [
         is("project", Uuid), is("base", Texts), is("head", Texts), is("gate", Number),
-        is("results", Many("CompareLine")),
+        is("results", Many("CompareLine")), is("left_out", Many("NotCompared")),
+    ];
+    "NotCompared": [
+        is("testbed", Uuid), is("benchmark", Text), is("measure", Text),
+        is("reason", OneOf(&["only_base", "only_head", "not_positive"])),
     ];
     "CompareLine": [
         is("testbed", Uuid), is("benchmark", Text), is("measure", Text), is("units", Text),
-        is("base_count", Integer), is("head_count", Integer), is("effect", Number), or_null("low", Number),
-        or_null("high", Number), or_null("detectable", Number),
+        is("base_count", Integer), is("head_count", Integer), is("base_value", Number), is("head_value", Number),
+        is("effect", Number), or_null("low", Number), or_null("high", Number), or_null("detectable", Number),
         is("verdict", OneOf(&["faster", "slower", "same", "cannot_tell"])),
     ];
     "Plot": [

@@ -2,10 +2,10 @@
 
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
-use kiln_control::bench::{ComparedLine, compare_reports};
+use kiln_control::bench::{ComparedLine, Uncompared, compare_reports};
 use kiln_control::{Denied, access};
 use kiln_insight::CompareSettings;
-use kiln_model::v0::{CompareLine, CompareReport, Permission};
+use kiln_model::v0::{CompareLine, CompareReport, NotCompared, Permission};
 use kiln_store::Query;
 use serde::Deserialize;
 
@@ -50,6 +50,7 @@ pub(super) async fn get_comparison(
             head: compared.head,
             gate: settings.gate,
             results: compared.lines.into_iter().map(line).collect(),
+            left_out: compared.left_out.into_iter().map(left_out).collect(),
         })
     };
     Ok(Json(app.store.reader.read(read).await?))
@@ -64,10 +65,21 @@ fn line(line: ComparedLine) -> CompareLine {
         units: line.measure.units,
         base_count: line.base_count,
         head_count: line.head_count,
+        base_value: found.base,
+        head_value: found.head,
         effect: found.effect,
         low: found.interval.map(|(low, _)| low),
         high: found.interval.map(|(_, high)| high),
         detectable: found.detectable,
         verdict: found.verdict.to_string(),
+    }
+}
+
+fn left_out(left_out: Uncompared) -> NotCompared {
+    NotCompared {
+        testbed: left_out.testbed.uuid,
+        benchmark: left_out.benchmark.name,
+        measure: left_out.measure.slug.as_str().to_owned(),
+        reason: left_out.reason.name().to_owned(),
     }
 }

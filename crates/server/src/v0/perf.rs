@@ -1,13 +1,15 @@
 //! The perf query: metrics over time, as JSON or CSV.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use kiln_control::bench::{Line, PerfQuery, Point, perf_lines};
 use kiln_control::{Denied, access};
-use kiln_model::Millis;
 use kiln_model::v0::{self, DateTime, OneMetric, Perf, PerfLine, PerfMetric, Permission, Version};
+use kiln_model::{GitHash, Millis};
 use kiln_store::Query;
 use kiln_store::sql::project::Project;
 use kiln_store::sql::{alert, branch, metric, report, testbed};
@@ -32,7 +34,7 @@ pub(super) struct UrlPerf {
     end_time: Option<i64>,
     /// Ours: mark where lines change.
     #[serde(default)]
-    change_points: bool,
+    pub(super) change_points: bool,
     /// Ours: `json` or `csv`.
     format: Option<String>,
 }
@@ -48,7 +50,6 @@ impl UrlPerf {
             measures: list("measures", &self.measures)?,
             start_time: self.start_time.map(Millis),
             end_time: self.end_time.map(Millis),
-            change_points: self.change_points,
         })
     }
 }
@@ -65,27 +66,25 @@ pub(super) async fn get_perf(
         Some("csv") => true,
         Some(_) => return Err(ApiError::bad_request("`format` is json or csv")),
     };
+    let inside = Arc::clone(&app);
     let read = move |query: &mut dyn Query| {
         let project = access::project(query, &caller, &project, Permission::View)?;
-        let lines = perf_lines(query, project.id, &asked)?;
+        let changes = url.change_points.then_some(&inside.changes);
+        let lines = perf_lines(query, project.id, &asked, changes)?;
         if csv {
-            return Ok::<_, Denied>(Answer::Csv(to_csv(&lines)));
+            return Ok::<_, Denied>((CSV, to_csv(&lines).into_bytes()));
         }
         let perf = show(query, &project, &asked, lines)?;
-        Ok(Answer::Json(Box::new(perf)))
+        // Megabytes are written by the thread that read them, not by one that others wait for.
+        let text = serde_json::to_vec(&perf).expect("lines are plain data");
+        Ok((JSON, text))
     };
-    Ok(match app.store.reader.read(read).await? {
-        Answer::Json(perf) => Json(perf).into_response(),
-        Answer::Csv(text) => {
-            ([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], text).into_response()
-        }
-    })
+    let (kind, text) = app.store.reader.read(read).await?;
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
-enum Answer {
-    Json(Box<Perf>),
-    Csv(String),
-}
+const JSON: &str = "application/json";
+const CSV: &str = "text/csv; charset=utf-8";
 
 pub(super) async fn get_metric(
     State(app): State<Shared>,
@@ -149,7 +148,7 @@ fn show(
 }
 
 fn show_line<Q: Query + ?Sized>(show: &mut Show<'_, Q>, line: Line) -> Result<PerfLine, Denied> {
-    let version = line.points.last().map(version_of).transpose()?;
+    let version = line.points.last().map(version_of);
     Ok(PerfLine {
         branch: show.branch_at(&line.branch, line.head, version)?,
         testbed: show.testbed(&line.testbed)?,
@@ -177,11 +176,11 @@ fn show_point<Q: Query + ?Sized>(
     point: &Point,
 ) -> Result<PerfMetric, Denied> {
     Ok(PerfMetric {
-        report: parse(&point.stop.uuid)?,
+        report: point.stop.uuid,
         iteration: iteration(point.metric.iteration),
         start_time: DateTime(point.stop.start_time),
         end_time: DateTime(point.stop.end_time),
-        version: version_of(point)?,
+        version: version_of(point),
         threshold: match point.metric.judged {
             Some(judged) => Some(show.judged_by(judged)?),
             None => None,
@@ -192,19 +191,11 @@ fn show_point<Q: Query + ?Sized>(
     })
 }
 
-fn version_of(point: &Point) -> Result<Version, Denied> {
-    Ok(Version {
+fn version_of(point: &Point) -> Version {
+    Version {
         number: point.stop.version,
-        hash: point.stop.git_hash.as_deref().map(parse).transpose()?,
-    })
-}
-
-fn parse<T: std::str::FromStr>(text: &str) -> Result<T, Denied> {
-    text.parse().map_err(|_| {
-        Denied::Store(kiln_store::Error::Corrupt {
-            what: format!("{text:?} is no {}", std::any::type_name::<T>()),
-        })
-    })
+        hash: point.stop.git_hash.clone(),
+    }
 }
 
 const COLUMNS: [&str; 17] = [
@@ -233,6 +224,7 @@ fn to_csv(lines: &[Line]) -> String {
         for point in &line.points {
             let metric = &point.metric;
             let judged = metric.judged;
+            let (report, hash) = (point.stop.uuid.to_string(), &point.stop.git_hash);
             let start = DateTime(point.stop.start_time).to_string();
             text += &csv::row([
                 Cell::Text(line.branch.name.as_str()),
@@ -241,8 +233,8 @@ fn to_csv(lines: &[Line]) -> String {
                 Cell::Text(line.measure.slug.as_str()),
                 Cell::Text(&line.measure.units),
                 Cell::Count(i64::from(point.stop.version)),
-                Cell::Text(point.stop.git_hash.as_deref().unwrap_or_default()),
-                Cell::Text(&point.stop.uuid),
+                Cell::Text(hash.as_ref().map_or("", GitHash::as_str)),
+                Cell::Text(&report),
                 Cell::Text(&start),
                 Cell::Count(metric.iteration),
                 Cell::Number(Some(metric.value)),

@@ -1,5 +1,7 @@
 //! The perf query as a picture.
 
+use std::sync::Arc;
+
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -42,9 +44,11 @@ pub(super) async fn get_perf_img(
         Some("version") => XAxis::Version,
         Some(_) => return Err(ApiError::bad_request("`x_axis` is date_time or version")),
     };
+    let inside = Arc::clone(&app);
     let read = move |query: &mut dyn Query| {
         let project = access::project(query, &caller, &project, Permission::View)?;
-        let lines = perf_lines(query, project.id, &asked)?;
+        let changes = url.change_points.then_some(&inside.changes);
+        let lines = perf_lines(query, project.id, &asked, changes)?;
         let title = image.title.as_deref().unwrap_or(project.name.as_str());
         Ok::<_, Denied>(chart(title, x_axis, &lines))
     };

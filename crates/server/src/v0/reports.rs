@@ -101,13 +101,18 @@ pub(super) async fn create_report(
             inside.limits.check(*limited, *who, wall)?;
         }
         let row = bench::submit_report(tx, project.id, &results)?;
-        Ok::<_, Denied>((show(tx, &row)?, homes))
+        Ok::<_, Denied>((row, homes))
     };
-    let (report, homes) = app.store.ledger.submit(create).await?;
+    let (row, homes) = app.store.ledger.submit(create).await?;
     for (limited, who) in homes.into_iter().chain(counted) {
         app.limits.count(limited, who, wall);
     }
-    Ok((StatusCode::CREATED, Json(report)))
+    // A large report takes its time to show, and nobody is to wait for that in order to write.
+    let read = move |query: &mut dyn Query| show(query, &row);
+    Ok((
+        StatusCode::CREATED,
+        Json(app.store.reader.read(read).await?),
+    ))
 }
 
 pub(super) async fn get_report(
@@ -192,10 +197,10 @@ fn show_with<Q: Query + ?Sized>(
     let (results, alerts) = match detail {
         Detail::Counts => (None, None),
         Detail::Whole => {
+            let results = results(&mut show, row.id)?;
             let alerts = alert::of_report(show.query, row.id)?;
             let alerts = alerts.iter().map(|row| show.alert(row));
-            let alerts = alerts.collect::<Result<_, Denied>>()?;
-            (Some(results(&mut show, row.id)?), Some(alerts))
+            (Some(results), Some(alerts.collect::<Result<_, Denied>>()?))
         }
     };
     Ok(Report {
@@ -245,6 +250,7 @@ fn results<Q: Query + ?Sized>(
     show: &mut Show<'_, Q>,
     report: i64,
 ) -> Result<Vec<Vec<ReportResult>>, Denied> {
+    show.benchmarks_of_report(report)?;
     let mut iterations: Vec<Vec<ReportResult>> = Vec::new();
     let mut current = None;
     for placed in metric::of_report(show.query, report)? {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kiln_control::{Denied, bench};
+use kiln_model::ReportUuid;
 use kiln_model::v0::{self, DateTime};
 use kiln_store::Query;
 use kiln_store::sql::alert::Alert;
@@ -15,7 +16,9 @@ use kiln_store::sql::testbed::Testbed;
 use kiln_store::sql::threshold::Threshold;
 use kiln_store::sql::threshold_model;
 use kiln_store::sql::threshold_model::Model;
-use kiln_store::sql::{branch, dimension, head, metric, report, spec, testbed, threshold};
+use kiln_store::sql::{
+    benchmark, branch, dimension, head, metric, report, spec, testbed, threshold,
+};
 
 use crate::view;
 
@@ -24,6 +27,9 @@ pub(super) struct Show<'a, Q: Query + ?Sized> {
     pub(super) query: &'a mut Q,
     project: &'a Project,
     summaries: BTreeMap<(i64, i64), v0::ThresholdSummary>,
+    /// By threshold and model.
+    judges: BTreeMap<(i64, Option<i64>), v0::Threshold>,
+    reports: BTreeMap<i64, ReportUuid>,
     benchmarks: BTreeMap<i64, v0::Benchmark>,
     measures: BTreeMap<i64, v0::Measure>,
 }
@@ -34,6 +40,8 @@ impl<'a, Q: Query + ?Sized> Show<'a, Q> {
             query,
             project,
             summaries: BTreeMap::new(),
+            judges: BTreeMap::new(),
+            reports: BTreeMap::new(),
             benchmarks: BTreeMap::new(),
             measures: BTreeMap::new(),
         }
@@ -142,6 +150,15 @@ impl<'a, Q: Query + ?Sized> Show<'a, Q> {
         }
     }
 
+    /// Learns of all benchmarks of a report at once.
+    pub(super) fn benchmarks_of_report(&mut self, report: i64) -> Result<(), Denied> {
+        for row in benchmark::of_report(self.query, report)? {
+            let shown = self.benchmark(&row);
+            self.benchmarks.insert(row.id, shown);
+        }
+        Ok(())
+    }
+
     pub(super) fn benchmark_of(&mut self, id: i64) -> Result<v0::Benchmark, Denied> {
         if let Some(shown) = self.benchmarks.get(&id) {
             return Ok(shown.clone());
@@ -217,26 +234,45 @@ impl<'a, Q: Query + ?Sized> Show<'a, Q> {
         let placed = metric::find(self.query, row.series, row.report, row.iteration)?
             .ok_or(Denied::NotFound("metric"))?;
         let threshold = row.threshold.ok_or(Denied::NotFound("threshold"))?;
-        let threshold =
-            threshold::find(self.query, threshold)?.ok_or(Denied::NotFound("threshold"))?;
-        let model = match placed.metric.judged {
-            Some(judged) => threshold_model::find(self.query, judged.model)?,
-            None => None,
-        };
-        let report = report::find(self.query, row.report)?.ok_or(Denied::NotFound("report"))?;
+        let model = placed.metric.judged.map(|judged| judged.model);
         Ok(v0::Alert {
             uuid: row.uuid,
-            report: report.uuid,
+            report: self.report_uuid(row.report)?,
             iteration: iteration(row.iteration),
             benchmark: self.benchmark_of(placed.benchmark)?,
             metric: stored(&placed.metric),
-            threshold: self.threshold_with(&threshold, model.as_ref())?,
+            threshold: self.judge(threshold, model)?,
             boundary: placed.metric.judged.map_or(NO_BOUNDARY, boundary),
             limit: row.crossed.clone(),
             status: row.status.clone(),
             created: DateTime(row.created),
             modified: DateTime(row.modified),
         })
+    }
+
+    /// A threshold with the model that it judged by.
+    fn judge(&mut self, threshold: i64, model: Option<i64>) -> Result<v0::Threshold, Denied> {
+        let key = (threshold, model);
+        if let Some(shown) = self.judges.get(&key) {
+            return Ok(shown.clone());
+        }
+        let row = threshold::find(self.query, threshold)?.ok_or(Denied::NotFound("threshold"))?;
+        let model = match model {
+            Some(id) => threshold_model::find(self.query, id)?,
+            None => None,
+        };
+        let shown = self.threshold_with(&row, model.as_ref())?;
+        self.judges.insert(key, shown.clone());
+        Ok(shown)
+    }
+
+    fn report_uuid(&mut self, id: i64) -> Result<ReportUuid, Denied> {
+        if let Some(uuid) = self.reports.get(&id) {
+            return Ok(*uuid);
+        }
+        let row = report::find(self.query, id)?.ok_or(Denied::NotFound("report"))?;
+        self.reports.insert(id, row.uuid);
+        Ok(row.uuid)
     }
 }
 

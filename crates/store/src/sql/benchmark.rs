@@ -3,7 +3,8 @@
 use kiln_model::{BenchmarkUuid, Millis, Slug};
 
 use super::dimension::{self, Dimension};
-use crate::{Error, Row, Tx, params};
+use super::list::query_list;
+use crate::{Error, Query, Row, Tx, Value, params};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Benchmark {
@@ -54,6 +55,34 @@ pub fn insert(
         params![uuid.to_string(), project, name, slug, wall],
     )?;
     row.map(|row| row.get(0)).transpose()
+}
+
+/// The names and ids of those of these names that are there and not archived.
+pub fn of_names<Q: Query + ?Sized>(
+    query: &mut Q,
+    project: i64,
+    names: &[&str],
+) -> Result<Vec<(String, i64)>, Error> {
+    let list: Vec<Value> = names.iter().map(|name| Value::from(*name)).collect();
+    let rows = query_list(query, params![project], &list, |places| {
+        format!(
+            "SELECT name, id FROM benchmark WHERE project_id = ?1 AND name IN {places} AND archived IS NULL"
+        )
+    })?;
+    rows.iter()
+        .map(|row| Ok((row.get(0)?, row.get(1)?)))
+        .collect()
+}
+
+/// Those that a report has metrics of.
+pub fn of_report<Q: Query + ?Sized>(query: &mut Q, report: i64) -> Result<Vec<Benchmark>, Error> {
+    let sql = format!(
+        "SELECT {} FROM benchmark WHERE id IN (SELECT series.benchmark_id FROM metric \
+         JOIN series ON series.id = metric.series_id WHERE metric.report_id = ?1)",
+        Benchmark::COLUMNS
+    );
+    let rows = query.query(&sql, params![report])?;
+    rows.iter().map(Benchmark::read).collect()
 }
 
 /// The id of the benchmark of that name, which is made when there is none. One that was archived comes back.

@@ -66,13 +66,7 @@ pub fn find_by_ref<D: Dimension, Q: Query + ?Sized>(
     project: i64,
     reference: &str,
 ) -> Result<Option<D>, Error> {
-    let sql = format!(
-        "SELECT {} FROM {} WHERE project_id = ?1 AND (uuid = ?2 OR slug = ?2 OR name = ?2) \
-         ORDER BY CASE WHEN uuid = ?2 THEN 0 WHEN slug = ?2 THEN 1 ELSE 2 END, id LIMIT 1",
-        D::COLUMNS,
-        D::TABLE
-    );
-    one(&query.query(&sql, params![project, reference])?)
+    find_by(query, project, reference, ["uuid", "slug", "name"])
 }
 
 /// By UUID, name or slug, as bodies have it: a branch `a-b` is not the branch `a/b`, whose slug it is.
@@ -81,13 +75,28 @@ pub fn find_by_name<D: Dimension, Q: Query + ?Sized>(
     project: i64,
     reference: &str,
 ) -> Result<Option<D>, Error> {
-    let sql = format!(
-        "SELECT {} FROM {} WHERE project_id = ?1 AND (uuid = ?2 OR slug = ?2 OR name = ?2) \
-         ORDER BY CASE WHEN uuid = ?2 THEN 0 WHEN name = ?2 THEN 1 ELSE 2 END, id LIMIT 1",
-        D::COLUMNS,
-        D::TABLE
-    );
-    one(&query.query(&sql, params![project, reference])?)
+    find_by(query, project, reference, ["uuid", "name", "slug"])
+}
+
+/// Asks column by column: for all three at once `SQLite` would look at every row of the project.
+fn find_by<D: Dimension, Q: Query + ?Sized>(
+    query: &mut Q,
+    project: i64,
+    reference: &str,
+    columns: [&str; 3],
+) -> Result<Option<D>, Error> {
+    for column in columns {
+        let sql = format!(
+            "SELECT {} FROM {} WHERE project_id = ?1 AND {column} = ?2 ORDER BY id LIMIT 1",
+            D::COLUMNS,
+            D::TABLE
+        );
+        let rows = query.query(&sql, params![project, reference])?;
+        if let Some(found) = one(&rows)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// In order of names.

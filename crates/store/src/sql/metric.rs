@@ -1,8 +1,9 @@
 //! Metrics: measured numbers, each with the boundary it was compared with.
 
-use kiln_model::{MetricUuid, Millis};
+use kiln_model::{GitHash, MetricUuid, Millis, ReportUuid};
 
-use crate::{Error, Query, Row, Tx, params};
+use super::list::{numbered, query_list};
+use crate::{Error, Query, Row, Tx, Value, params};
 
 /// One number of a series.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,27 +39,50 @@ pub struct Placed {
 const COLUMNS: &str = "metric.series_id, metric.report_id, metric.iteration, metric.uuid, metric.value, metric.lower_value, \
     metric.upper_value, metric.threshold_id, metric.model_id, metric.baseline, metric.lower_limit, metric.upper_limit";
 
-pub fn insert(tx: &mut dyn Tx, metric: &Metric) -> Result<(), Error> {
-    let judged = metric.judged;
-    tx.execute(
-        "INSERT INTO metric (series_id, report_id, iteration, uuid, value, lower_value, upper_value, threshold_id, model_id, \
-         baseline, lower_limit, upper_limit) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-        params![
-            metric.series,
-            metric.report,
-            metric.iteration,
-            metric.uuid.to_string(),
-            metric.value,
-            metric.lower_value,
-            metric.upper_value,
-            judged.map(|judged| judged.threshold),
-            judged.map(|judged| judged.model),
-            judged.and_then(|judged| judged.baseline),
-            judged.and_then(|judged| judged.lower_limit),
-            judged.and_then(|judged| judged.upper_limit)
-        ],
-    )?;
+/// How many rows one statement writes. What is left over is written row by row.
+const ROWS: usize = 32;
+/// How many columns a row has.
+const WIDTH: usize = 12;
+
+pub fn insert(tx: &mut dyn Tx, metrics: &[Metric]) -> Result<(), Error> {
+    let mut pieces = metrics.chunks_exact(ROWS);
+    let many = insert_sql(ROWS);
+    for piece in &mut pieces {
+        let params: Vec<Value> = piece.iter().flat_map(row).collect();
+        tx.execute(&many, &params)?;
+    }
+    let one = insert_sql(1);
+    for metric in pieces.remainder() {
+        tx.execute(&one, &row(metric))?;
+    }
     Ok(())
+}
+
+fn insert_sql(rows: usize) -> String {
+    let rows = (0..rows).map(|row| format!("({})", numbered(row * WIDTH + 1, WIDTH)));
+    format!(
+        "INSERT INTO metric (series_id, report_id, iteration, uuid, value, lower_value, upper_value, threshold_id, model_id, \
+         baseline, lower_limit, upper_limit) VALUES {}",
+        rows.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn row(metric: &Metric) -> [Value; WIDTH] {
+    let judged = metric.judged;
+    [
+        metric.series.into(),
+        metric.report.into(),
+        metric.iteration.into(),
+        metric.uuid.to_string().into(),
+        metric.value.into(),
+        metric.lower_value.into(),
+        metric.upper_value.into(),
+        judged.map(|judged| judged.threshold).into(),
+        judged.map(|judged| judged.model).into(),
+        judged.and_then(|judged| judged.baseline).into(),
+        judged.and_then(|judged| judged.lower_limit).into(),
+        judged.and_then(|judged| judged.upper_limit).into(),
+    ]
 }
 
 /// The metrics of a report, by iteration, benchmark and measure.
@@ -118,19 +142,36 @@ pub fn of_series<Q: Query + ?Sized>(
     rows.iter().map(read).collect()
 }
 
-/// Only the values of a series: report, iteration, value.
-pub fn values_of_series<Q: Query + ?Sized>(
+/// A value of a series, and when it was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    pub series: i64,
+    pub report: i64,
+    pub iteration: i64,
+    pub value: f64,
+}
+
+/// Only the values of some series, from a report on.
+pub fn samples<Q: Query + ?Sized>(
     query: &mut Q,
-    series: i64,
+    series: &[i64],
     from_report: i64,
-) -> Result<Vec<(i64, i64, f64)>, Error> {
-    let rows = query.query(
-        "SELECT report_id, iteration, value FROM metric WHERE series_id = ?1 AND report_id >= ?2 \
-         ORDER BY report_id, iteration",
-        params![series, from_report],
-    )?;
+) -> Result<Vec<Sample>, Error> {
+    let list: Vec<Value> = series.iter().map(|id| Value::from(*id)).collect();
+    let rows = query_list(query, params![from_report], &list, |places| {
+        format!(
+            "SELECT series_id, report_id, iteration, value FROM metric WHERE series_id IN {places} AND report_id >= ?1"
+        )
+    })?;
     rows.iter()
-        .map(|row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .map(|row| {
+            Ok(Sample {
+                series: row.get(0)?,
+                report: row.get(1)?,
+                iteration: row.get(2)?,
+                value: row.get(3)?,
+            })
+        })
         .collect()
 }
 
@@ -151,11 +192,11 @@ pub fn counts<Q: Query + ?Sized>(query: &mut Q, report: i64) -> Result<Vec<(u32,
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stop {
     pub report: i64,
-    pub uuid: String,
+    pub uuid: ReportUuid,
     pub start_time: Millis,
     pub end_time: Millis,
     pub version: u32,
-    pub git_hash: Option<String>,
+    pub git_hash: Option<GitHash>,
 }
 
 /// What reports a history is made of.
@@ -194,11 +235,11 @@ pub fn track<Q: Query + ?Sized>(query: &mut Q, track: Track) -> Result<Vec<Stop>
         .map(|row| {
             Ok(Stop {
                 report: row.get(0)?,
-                uuid: row.get(1)?,
+                uuid: super::parse(row, 1)?,
                 start_time: row.get(2)?,
                 end_time: row.get(3)?,
                 version: row.get(4)?,
-                git_hash: row.get(5)?,
+                git_hash: super::parse_optional(row, 5)?,
             })
         })
         .collect()

@@ -1,6 +1,9 @@
-//! All that a project measured, removed in slices: a project can have more metrics than one transaction should touch.
+//! All that a project or an organization measured. It is removed in slices: a project can have more metrics than one transaction
+//! should touch.
 
-use crate::{Error, Tx, params};
+use kiln_model::Millis;
+
+use crate::{Error, Query, Tx, params};
 
 /// What hangs on something else comes before it, so that no slice is longer than it says. Each removes at most `?2` rows of
 /// the project `?1`.
@@ -32,4 +35,21 @@ pub fn delete_some(tx: &mut dyn Tx, project: i64, most: i64) -> Result<bool, Err
         }
     }
     Ok(false)
+}
+
+/// How many metrics the reports of an organization have that were made from `start` on and before `end`, and how many series
+/// they are of.
+pub fn count<Q: Query + ?Sized>(
+    query: &mut Q,
+    organization: i64,
+    start: Millis,
+    end: Millis,
+) -> Result<(u64, u64), Error> {
+    let row = query.query_one(
+        "SELECT COUNT(*), COUNT(DISTINCT series_id) FROM metric WHERE report_id IN ( \
+         SELECT report.id FROM project JOIN report ON report.project_id = project.id \
+         WHERE project.organization_id = ?1 AND report.created >= ?2 AND report.created < ?3)",
+        params![organization, start, end],
+    )?;
+    row.map_or(Ok((0, 0)), |row| Ok((row.get(0)?, row.get(1)?)))
 }

@@ -168,6 +168,9 @@ fn names_outside_the_rules_are_refused() {
         r#"{"a\u0000": {}}"#.to_owned(),
         format!(r#"{{"{long}": {{}}}}"#),
         r#"{"a": {"": {"value": 1}}}"#.to_owned(),
+        r#"{"a": {"m\u0000": {"value": 1}}}"#.to_owned(),
+        r#"{"a": {"m\u001b[31m": {"value": 1}}}"#.to_owned(),
+        "{\"a\": {\"m\u{fffd}\": {\"value\": 1}}}".to_owned(),
         format!(r#"{{"a": {{"{}": {{"value": 1}}}}}}"#, "x".repeat(65)),
     ] {
         let error = parse(&text).unwrap_err();

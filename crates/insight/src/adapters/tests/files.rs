@@ -37,7 +37,7 @@ pub(super) const FILES: &[File] = &[
     file!(JavaJmh, "java_jmh/documented.json"),
     file!(JsBenchmark, "js_benchmark/suite.txt"),
     file!(JsNode, "js_node/bench_node.txt"),
-    file!(JsNode, "js_node/documented_core.txt"),
+    file!(JsNode, "js_node/core.txt"),
     file!(JsTime, "js_time/timers.txt"),
     file!(JsTinybench, "js_tinybench/table.txt"),
     file!(JsTinybench, "js_tinybench/tasks.json"),

@@ -22,6 +22,10 @@ pub(super) fn thresholds(flags: &Judging) -> Result<Option<RunThresholds>, Failu
     let window = column.read("window", &flags.threshold_window)?;
     let lower = column.read("lower-boundary", &flags.threshold_lower_boundary)?;
     let upper = column.read("upper-boundary", &flags.threshold_upper_boundary)?;
+    let effect = column.read("min-effect", &flags.threshold_min_effect)?;
+    let false_discoveries = &flags.threshold_false_discovery_rate;
+    let false_discoveries = column.read("false-discovery-rate", false_discoveries)?;
+    let ignored: Vec<Option<String>> = column.read("ignore", &flags.threshold_ignore)?;
     let mut models = BTreeMap::new();
     for (place, measure) in measures.iter().enumerate() {
         let test = tests[place].clone().ok_or_else(|| {
@@ -35,7 +39,9 @@ pub(super) fn thresholds(flags: &Judging) -> Result<Option<RunThresholds>, Failu
             window: window[place],
             lower_boundary: lower[place],
             upper_boundary: upper[place],
-            ..NewModel::default()
+            min_effect: effect[place],
+            false_discovery_rate: false_discoveries[place],
+            ignore: patterns(ignored[place].as_deref()),
         };
         if models.insert(measure.clone(), model).is_some() {
             return Err(Failure::usage(format!(
@@ -51,6 +57,14 @@ pub(super) fn thresholds(flags: &Judging) -> Result<Option<RunThresholds>, Failu
         models: Some(models),
         reset,
     }))
+}
+
+fn patterns(text: Option<&str>) -> Vec<String> {
+    let patterns = text.unwrap_or_default().split(',').map(str::trim);
+    patterns
+        .filter(|pattern| !pattern.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Flags with one value for each measure.
@@ -112,6 +126,27 @@ mod tests {
         assert_eq!(models["throughput"].upper_boundary, None);
         assert_eq!(models["throughput"].lower_boundary, Some(0.1));
         assert_eq!(models["throughput"].test, "percentage");
+    }
+
+    #[test]
+    fn what_our_thresholds_add_stands_beside_the_rest() {
+        let read = read(
+            "--threshold-measure latency --threshold-test t_test --threshold-upper-boundary 0.99 \
+             --threshold-min-effect 0.05 --threshold-false-discovery-rate _ --threshold-ignore io/*,net/* \
+             --threshold-measure throughput --threshold-test t_test --threshold-upper-boundary _ \
+             --threshold-lower-boundary _ --threshold-lower-boundary 0.99 --threshold-min-effect _ \
+             --threshold-false-discovery-rate 0.1",
+        );
+        let models = read.unwrap().unwrap().models.unwrap();
+        let (latency, throughput) = (&models["latency"], &models["throughput"]);
+        assert_eq!(
+            (latency.min_effect, throughput.min_effect),
+            (Some(0.05), None)
+        );
+        assert_eq!(latency.false_discovery_rate, None);
+        assert_eq!(throughput.false_discovery_rate, Some(0.1));
+        assert_eq!(latency.ignore, ["io/*", "net/*"]);
+        assert!(throughput.ignore.is_empty());
     }
 
     #[test]

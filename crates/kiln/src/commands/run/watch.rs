@@ -2,22 +2,21 @@
 
 use std::time::Duration;
 
-use kiln_client::Client;
+use kiln_client::{Client, FeedItem};
 use kiln_model::v0::{Job, JobEvent, JobOutput};
 use kiln_model::{JobUuid, Status};
 
-use crate::commands::follow::{follow, poll};
-use crate::commands::job::output_text;
+use super::live::Live;
+use crate::commands::follow::{follow_items, poll};
 use crate::commands::server::StopSignals;
 use crate::failure::{Exit, Failure};
 use crate::terminal::Terminal;
 
 /// A job that waits longer than this wants explaining.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The output of more iterations than these is not printed.
-const MAX_SHOWN: usize = 10;
 
-/// Follows the job to its end, or looks at it every so often, and shows what it wrote. An interrupt leaves the job running.
+/// Follows the job to its end and shows what it writes, or looks at it every so often and shows what it wrote. An interrupt leaves
+/// the job running.
 pub(super) async fn watch(
     terminal: &Terminal,
     client: &Client,
@@ -30,9 +29,15 @@ pub(super) async fn watch(
         terminal.note(&format!("job {uuid} is {status}{more}"));
         terminal.progress(&format!("job {uuid} is {status}"));
     };
-    let see = |event: &JobEvent| {
+    let mut live = Live::new(terminal, project, uuid);
+    let see = |item: &FeedItem| {
+        let event = match item {
+            FeedItem::Event(event) => event,
+            FeedItem::Output { text, .. } => return live.see(text),
+        };
         last.clone_from(&event.event);
         if let Some(status) = event.to {
+            live.end_line();
             say(status, &detail(event));
         }
         Ok(())
@@ -40,7 +45,7 @@ pub(super) async fn watch(
     let ended = async {
         match every {
             Some(every) => poll(client, project, uuid, every, |status| say(status, "")).await,
-            None => follow(client, project, uuid, see).await,
+            None => follow_items(client, project, uuid, true, see).await,
         }
     };
     let followed = tokio::select! {
@@ -49,9 +54,11 @@ pub(super) async fn watch(
         () = explain_waiting(terminal, client, project, uuid) => unreachable!("it explains for ever"),
     };
     terminal.end_progress();
+    live.end_line();
     let job = followed?;
     if let Some(output) = &job.output {
-        show_output(terminal, project, uuid, output);
+        live.finish(output)?;
+        say_how_quiet(terminal, output);
     }
     match job.status {
         Status::Failed | Status::Canceled | Status::Abandoned => Err(failed(project, &job, &last)),
@@ -63,23 +70,8 @@ pub(super) async fn watch(
     }
 }
 
-/// What the job wrote, unless that is too much to read, and how quiet its host was.
-fn show_output(terminal: &Terminal, project: &str, uuid: JobUuid, output: &JobOutput) {
-    let count = output.results.len();
-    if count > MAX_SHOWN {
-        terminal.note(&format!(
-            "{count} iterations wrote something: `kiln job logs {uuid} --project {project}`"
-        ));
-    } else {
-        // Why it failed is told at the end.
-        let written = output_text(&JobOutput {
-            error: None,
-            ..output.clone()
-        });
-        if !written.is_empty() {
-            terminal.note(&written);
-        }
-    }
+/// How quiet the job's host was.
+fn say_how_quiet(terminal: &Terminal, output: &JobOutput) {
     let conditions = output.conditions.as_ref();
     let receipt = conditions.and_then(|conditions| conditions.noise.as_ref());
     if let Some((before, after)) = receipt.and_then(|noise| noise.before.zip(noise.after)) {

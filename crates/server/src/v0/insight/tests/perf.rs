@@ -10,6 +10,7 @@ on_both_engines! {
     a_change_is_marked_when_it_is_asked_for,
     a_query_that_names_nothing_or_something_unknown_is_refused,
     branches_are_compared_without_a_threshold,
+    what_cannot_be_compared_is_named,
 }
 
 const MAIN: &str = "branches=main&testbeds=host&benchmarks=adder&measures=latency";
@@ -118,6 +119,31 @@ async fn a_query_that_names_nothing_or_something_unknown_is_refused(door: Door) 
     assert_eq!(door.call("GET", unknown, &Value::Null).await.status, 404);
 }
 
+async fn what_cannot_be_compared_is_named(door: Door) {
+    let results = |benchmark: &str, errors: u32| {
+        let both = json!({"latency": {"value": 1}, "errors": {"value": errors}});
+        let one = json!({"latency": {"value": 2}});
+        json!({"results": [json!({"adder": both, benchmark: one}).to_string()]})
+    };
+    door.report_on("main", &[], results("gone", 0)).await;
+    door.report_on("feature", &[], results("new", 3)).await;
+    let compared = door.get("compare?base=main&head=feature").await;
+    assert_eq!(compared["results"].as_array().unwrap().len(), 1);
+    let left_out = compared["left_out"].as_array().unwrap();
+    let left_out: Vec<[&str; 3]> = left_out
+        .iter()
+        .map(|one| ["benchmark", "measure", "reason"].map(|field| one[field].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        left_out,
+        [
+            ["adder", "errors", "not_positive"],
+            ["gone", "latency", "only_base"],
+            ["new", "latency", "only_head"]
+        ]
+    );
+}
+
 async fn branches_are_compared_without_a_threshold(door: Door) {
     let bmf = |values: &[f64]| -> Vec<String> {
         values
@@ -142,6 +168,9 @@ async fn branches_are_compared_without_a_threshold(door: Door) {
     );
     assert!(line["low"].as_f64().unwrap() < 0.2 && line["high"].as_f64().unwrap() > 0.2);
     assert!(line["detectable"].as_f64().unwrap() < 0.05, "{line}");
+    let base_value = line["base_value"].as_f64().unwrap();
+    assert!((base_value - 100.0).abs() < 0.1, "{line}");
+    assert_eq!(compared["left_out"], json!([]));
     let same = door.get("compare?base=main&head=main").await;
     assert_eq!(same["results"][0]["verdict"], "same");
     assert_eq!(

@@ -11,6 +11,8 @@ on_both_engines! {
     a_deleted_report_is_gone_with_its_metrics,
     a_report_of_another_project_does_not_exist,
     unknown_names_are_created_and_unknown_uuids_are_not,
+    a_large_report_is_stored_and_judged_whole,
+    what_an_organization_measured_is_counted,
 }
 
 async fn a_report_looks_as_stock_clients_expect(door: Door) {
@@ -135,4 +137,59 @@ async fn unknown_names_are_created_and_unknown_uuids_are_not(door: Door) {
         "start_time": "2026-11-15T08:16:16Z", "end_time": "2026-11-15T08:16:16Z",
     });
     assert_eq!(door.call("POST", "reports", &report).await.status, 404);
+}
+
+/// More than is written or asked for at a time, and no multiple of it.
+const MANY: usize = 150;
+
+async fn a_large_report_is_stored_and_judged_whole(door: Door) {
+    let results = |worst: usize| {
+        let value = |place| if place == worst { 900.0 } else { 100.0 };
+        let all: serde_json::Map<String, Value> = (0..MANY)
+            .map(|place| {
+                let metric = json!({"latency": {"value": value(place)}, "size": {"value": 1}});
+                (format!("b{place:03}"), metric)
+            })
+            .collect();
+        let text = Value::Object(all).to_string();
+        json!({"results": [text, text]})
+    };
+    door.report_on("main", &[], results(MANY)).await;
+    door.threshold(&json!({"test": "percentage", "upper_boundary": 0.5}))
+        .await;
+    let report = door.report_on("main", &[], results(130)).await;
+    let counts = json!([{"benchmarks": MANY, "measures": 2}, {"benchmarks": MANY, "measures": 2}]);
+    assert_eq!(report["counts"]["results"], counts);
+    for iteration in report["results"].as_array().unwrap() {
+        for (place, result) in iteration.as_array().unwrap().iter().enumerate() {
+            assert_eq!(result["benchmark"]["name"], format!("b{place:03}"));
+            let boundary = &result["measures"][0]["boundary"];
+            assert_eq!(boundary["baseline"], 100.0, "{result}");
+            assert_eq!(result["measures"][1]["boundary"], Value::Null, "{result}");
+        }
+    }
+    let alerts = report["alerts"].as_array().unwrap();
+    let alerts: Vec<(&Value, &Value)> = alerts
+        .iter()
+        .map(|alert| (&alert["benchmark"]["name"], &alert["iteration"]))
+        .collect();
+    let worst = json!("b130");
+    assert_eq!(alerts, [(&worst, &json!(0)), (&worst, &json!(1))]);
+}
+
+async fn what_an_organization_measured_is_counted(door: Door) {
+    door.report(&[("adder", 1.0), ("other", 2.0)]).await;
+    door.report(&[("adder", 1.0)]).await;
+    let project = door.get("/v0/projects/the-project").await;
+    let usage = format!(
+        "/v0/organizations/{}/usage",
+        project["organization"].as_str().unwrap()
+    );
+    let used = door.get(&usage).await;
+    assert_eq!(
+        (&used["metrics"], &used["active_series"]),
+        (&json!(3), &json!(2))
+    );
+    let before = door.get(&format!("{usage}?start_time=0&end_time=1")).await;
+    assert_eq!(before["metrics"], 0);
 }
