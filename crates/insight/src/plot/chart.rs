@@ -57,6 +57,12 @@ pub(super) struct Range {
     pub(super) high: f64,
 }
 
+/// What varies by less than this share of its height is drawn level: so little is noise, and is not to look like news.
+const LEVEL: f64 = 0.02;
+const MARGIN: f64 = 0.05;
+/// Charts over less time than this many milliseconds tell hours, others days.
+const HOURS: f64 = 2.0 * 86_400_000.0;
+
 impl Chart {
     pub(super) fn x_range(&self) -> Option<Range> {
         Range::of(self.points().map(|point| point.x))
@@ -69,7 +75,8 @@ impl Chart {
                 .into_iter()
                 .flatten()
         });
-        Range::of(values).map(|range| range.widened(0.05))
+        let range = Range::of(values)?;
+        Some(range.at_least(LEVEL).widened(MARGIN))
     }
 
     pub(super) fn x_label(&self, x: f64) -> String {
@@ -78,7 +85,9 @@ impl Chart {
             XAxis::Time => {
                 let millis = Millis(whole(x));
                 let text = kiln_model::v0::DateTime(millis).to_string();
-                text.get(..10).unwrap_or(&text).to_owned()
+                let is_short = self.x_range().is_some_and(|x| x.high - x.low < HOURS);
+                let shown = if is_short { 5..16 } else { 0..10 };
+                text.get(shown).unwrap_or(&text).replace('T', " ")
             }
         }
     }
@@ -100,6 +109,16 @@ impl Range {
                 low: a.low.min(b.low),
                 high: a.high.max(b.high),
             })
+    }
+
+    /// No narrower than a share of how far it is from zero.
+    fn at_least(self, share: f64) -> Self {
+        let wanted = self.low.abs().max(self.high.abs()) * share;
+        let missing = (wanted - (self.high - self.low)).max(0.0) / 2.0;
+        Self {
+            low: self.low - missing,
+            high: self.high + missing,
+        }
     }
 
     /// With a margin on both sides; a single value gets some room around it.

@@ -88,3 +88,36 @@ fn one_point_and_a_flat_line_are_drawn() {
         terminal(&chart, 40, 8);
     }
 }
+
+#[test]
+fn a_line_that_hardly_varies_looks_level() {
+    let mut chart = chart();
+    let values = [100.0, 100.01, 100.1, 99.99];
+    let points = values.into_iter().zip(0_u32..);
+    chart.lines[0].points = points
+        .map(|(y, x)| ChartPoint::plain(f64::from(x), y))
+        .collect();
+    let drawn = terminal(&chart, 40, 10);
+    let is_blank = |line: &&str| line.chars().all(|c| "│┤ \u{2800}.0123456789".contains(c));
+    let with_dots = drawn.lines().filter(|line| !is_blank(line)).count();
+    assert!(with_dots <= 2, "{drawn}");
+}
+
+#[test]
+fn times_within_a_day_are_told_by_the_hour() {
+    let at = |hours: f64| ChartPoint::plain(1_794_730_576_789.0 + hours * 3_600_000.0, 1.0);
+    let mut chart = chart();
+    chart.x_axis = XAxis::Time;
+    chart.lines[0].points = vec![at(0.0), at(3.0)];
+    let hours = terminal(&chart, 60, 4);
+    assert!(
+        hours.contains("11-15 08:16") && hours.contains("11-15 11:16"),
+        "{hours}"
+    );
+    chart.lines[0].points = vec![at(0.0), at(72.0)];
+    let days = terminal(&chart, 60, 4);
+    assert!(
+        days.contains("2026-11-15") && days.contains("2026-11-18"),
+        "{days}"
+    );
+}
