@@ -58,7 +58,10 @@ async fn admit(app: Shared, parts: Parts) -> OciResult<(Call, Target)> {
     let path = parts.uri.path().strip_prefix("/v2/").unwrap_or_default();
     let route = Route::parse(path).map_err(|misroute| refuse(misroute, &parts.method))?;
     let action = action(&route.target, &parts.method).ok_or_else(OciError::method)?;
-    let admitted = access::authorize(&app, &parts, &route.name, action).await?;
+    let parameters = Parameters::of(&parts.uri);
+    let from = uploads::source_name(&route.target, &parameters);
+    let from = from.filter(|from| *from != route.name);
+    let admitted = access::authorize(&app, &parts, &route.name, action, from.as_ref()).await?;
     // A runner's token opens blobs and manifests, and nothing else.
     if matches!(admitted.caller, Caller::Runner(_))
         && !matches!(route.target, Target::Blob(_) | Target::Manifest(_))
@@ -66,7 +69,6 @@ async fn admit(app: Shared, parts: Parts) -> OciResult<(Call, Target)> {
         let scope = [(&route.name, action)];
         return Err(challenge::refuse(&app, Reason::Insufficient, &scope));
     }
-    let parameters = Parameters::of(&parts.uri);
     let call = Call {
         app,
         caller: admitted.caller,
