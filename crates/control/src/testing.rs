@@ -17,7 +17,7 @@ use kiln_store::{Error, Ledger, ObjectKey, Store, StoreConfig, Tx};
 use crate::Denied;
 use crate::housekeeping::Housekeeper;
 use crate::jobs::{self, Claim, Holder};
-use crate::tasks::{Objects, SERVER, TaskHandler};
+use crate::tasks::{Objects, SERVER, TaskHandler, Unwatched};
 
 pub(crate) const LEASE: Duration = Duration::from_secs(90);
 pub(crate) const RUN: Duration = Duration::from_mins(5);
@@ -94,6 +94,7 @@ impl World {
             store: KernelStore::live(store.ledger.clone()),
             objects: Arc::new(NoObjects),
             housekeeper: Arc::clone(&housekeeper) as _,
+            watch: Arc::new(Unwatched),
             opened: store.ledger.now(),
         };
         let time = Arc::new(KernelTime(store.ledger.clone()));

@@ -60,6 +60,7 @@ struct Session<'a> {
 
 async fn run(app: Shared, runner: Runner, job: Job, uuid: JobUuid, socket: WebSocket) {
     let place = app.channels.enter(runner.id);
+    let counted = app.metrics.executing.enter();
     let bells = [Bell::Job(job.id), Bell::Runner(runner.id)];
     let mut session = Session {
         app: &app,
@@ -80,6 +81,7 @@ async fn run(app: Shared, runner: Runner, job: Job, uuid: JobUuid, socket: WebSo
             End::Close { code: 1001, reason: "server shutting down" }
         }
     };
+    drop(counted);
     close(&mut session.socket, end).await;
 }
 

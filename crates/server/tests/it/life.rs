@@ -152,14 +152,22 @@ async fn what_happens_is_counted(town: &Town) {
     let (mut channel, job) = town.running(&place).await;
     channel.say(completed(&job)).await;
     channel.hear().await;
-    let response = reqwest::get(format!("{}/metrics", town.door().url())).await.unwrap();
-    let text = response.text().await.unwrap();
+    town.until(&place, &job, "process").await;
+    let text = town.metrics().await;
     for name in [
+        "server_startup_total 1",
+        "runner_create_total",
+        "project_create_total",
         "run_create_total",
+        "report_create_total",
+        "report_create_duration_seconds_count",
+        "metrics_create_total",
         "runner_job_claim_total",
         "runner_job_update_total{job_status=\"completed\"}",
         "job_queue_duration_seconds_count{priority_tier=\"enterprise\"}",
         "job_run_duration_seconds_count{priority_tier=\"enterprise\"}",
+        "runner_state{state=\"idle\"}",
+        "runner_state{state=\"executing\"}",
         "runner_connected",
     ] {
         assert!(text.contains(name), "{name} is not in\n{text}");

@@ -201,6 +201,13 @@ impl Town {
         }
     }
 
+    /// What operators see.
+    pub(crate) async fn metrics(&self) -> String {
+        let door = self.door();
+        let answer = reqwest::get(format!("{}/metrics", door.url())).await;
+        answer.unwrap().text().await.unwrap()
+    }
+
     pub(crate) async fn place(&self) -> Place {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
