@@ -1,9 +1,11 @@
 //! What the server does later or again: kernel frames and timers, written in the transaction that creates the need.
 
 mod handler;
+mod watch;
 
 pub(crate) use handler::status;
 pub use handler::{Objects, Prepared, TaskHandler};
+pub use watch::{Unwatched, Watch};
 
 use kiln_kernel::{Kind, Message, TimerKey, inbox, timers};
 use kiln_model::Millis;

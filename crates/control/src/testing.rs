@@ -9,13 +9,15 @@ use kiln_model::{Digest, Kind, Millis, Priority, Retry, RunnerUuid, Status, Time
 use kiln_store::sql::job::{self, Job, NewJob};
 use kiln_store::sql::{job_event, lane, runner};
 use kiln_store::tape::KernelStore;
-use kiln_store::testing::{ManualClock, MemoryDatabase, NoFaults, SeededEntropy};
-use kiln_store::{Error, Ledger, ObjectKey, Store, Tx};
+use kiln_store::testing::{
+    ManualClock, MemoryDatabase, NoFaults, SeededEntropy, postgres_database,
+};
+use kiln_store::{Error, Ledger, ObjectKey, Store, StoreConfig, Tx};
 
 use crate::Denied;
 use crate::housekeeping::Housekeeper;
 use crate::jobs::{self, Claim, Holder};
-use crate::tasks::{Objects, SERVER, TaskHandler};
+use crate::tasks::{Objects, SERVER, TaskHandler, Unwatched};
 
 pub(crate) const LEASE: Duration = Duration::from_secs(90);
 pub(crate) const RUN: Duration = Duration::from_mins(5);
@@ -71,13 +73,28 @@ impl World {
             clock.clone(),
             &SeededEntropy::new(1),
             Arc::new(NoFaults),
-        )
-        .unwrap();
+        );
+        Self::of(store.unwrap(), clock)
+    }
+
+    /// The same on a database of its own.
+    pub(crate) fn on_postgres() -> Self {
+        let clock = Arc::new(ManualClock::default());
+        let entropy = Arc::new(SeededEntropy::new(1));
+        let config = StoreConfig {
+            objects: "memory:".to_owned(),
+            ..StoreConfig::new(postgres_database(), clock.clone(), entropy)
+        };
+        Self::of(Store::open(&config).unwrap(), clock)
+    }
+
+    fn of(store: Store, clock: Arc<ManualClock>) -> Self {
         let housekeeper = Arc::new(Pages::default());
         let handler = TaskHandler {
             store: KernelStore::live(store.ledger.clone()),
             objects: Arc::new(NoObjects),
             housekeeper: Arc::clone(&housekeeper) as _,
+            watch: Arc::new(Unwatched),
             opened: store.ledger.now(),
         };
         let time = Arc::new(KernelTime(store.ledger.clone()));

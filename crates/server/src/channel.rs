@@ -62,12 +62,17 @@ pub(crate) async fn open_channel(
     let runner = authenticate(&app, reference, &parts).await?;
     let (who, wall) = (Who::Row(runner.id), app.wall());
     app.limits.take(Limited::RunnerConnects, who, wall)?;
-    let output_limit = HeaderValue::from(app.output_limit);
-    let live_output = HeaderValue::from(MAX_PIECE_BYTES);
-    let mut answer = limited(upgrade).on_upgrade(move |socket| session::run(app, runner, socket));
-    answer.headers_mut().insert(OUTPUT_LIMIT, output_limit);
-    answer.headers_mut().insert(LIVE_OUTPUT, live_output);
-    Ok(answer)
+    let output_limit = app.output_limit;
+    let answer = limited(upgrade).on_upgrade(move |socket| session::run(app, runner, socket));
+    Ok(with_offers(answer, output_limit))
+}
+
+/// Says what a runner may do beside its messages.
+fn with_offers(mut answer: Response, output_limit: u64) -> Response {
+    let headers = answer.headers_mut();
+    headers.insert(OUTPUT_LIMIT, HeaderValue::from(output_limit));
+    headers.insert(LIVE_OUTPUT, HeaderValue::from(MAX_PIECE_BYTES));
+    answer
 }
 
 /// The runner that both the path and the credential name.

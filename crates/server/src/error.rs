@@ -17,8 +17,8 @@ pub(crate) struct ApiError {
     status: StatusCode,
     code: &'static str,
     message: String,
-    /// When there is room again, for somebody who did too much.
-    retry_after: Option<Duration>,
+    /// What there was too much of, and when there is room again.
+    exceeded: Option<Exceeded>,
 }
 
 pub(crate) type ApiResult<T> = Result<T, ApiError>;
@@ -29,7 +29,7 @@ impl ApiError {
             status,
             code,
             message: message.into(),
-            retry_after: None,
+            exceeded: None,
         }
     }
 
@@ -83,7 +83,7 @@ impl From<Exceeded> for ApiError {
     fn from(exceeded: Exceeded) -> Self {
         let seconds = whole_seconds(exceeded.again);
         Self {
-            retry_after: Some(exceeded.again),
+            exceeded: Some(exceeded),
             ..Self::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "too_many_requests",
@@ -169,10 +169,11 @@ impl IntoResponse for ApiError {
             message: self.message,
         };
         let mut response = (self.status, Json(body)).into_response();
-        if let Some(span) = self.retry_after {
-            response
-                .headers_mut()
-                .insert(RETRY_AFTER, HeaderValue::from(whole_seconds(span)));
+        if let Some(exceeded) = self.exceeded {
+            let seconds = HeaderValue::from(whole_seconds(exceeded.again));
+            response.headers_mut().insert(RETRY_AFTER, seconds);
+            // For whoever counts refusals.
+            response.extensions_mut().insert(exceeded.limited);
         }
         response
     }

@@ -12,6 +12,7 @@ use crate::app::Shared;
 use crate::error::{ApiError, ApiResult};
 use crate::key::{self, KeyKind};
 use crate::limits;
+use crate::metrics::Count;
 
 /// Anybody: a person, the holder of a project's key, or nobody in particular. A credential that is sent must be good.
 #[derive(Clone, Debug)]
@@ -61,6 +62,9 @@ async fn find_caller(app: &Shared, credential: &str) -> Result<Option<access::Ca
         let (hash, wall) = (key::hash(credential), app.wall());
         let find = move |query: &mut dyn Query| project_key::find_by_hash(query, &hash, wall);
         let found = app.store.reader.read(find).await?;
+        if found.is_none() {
+            app.metrics.count(Count::ProjectKeyRefused);
+        }
         return Ok(found.map(access::Caller::ProjectKey));
     }
     let found = account_of(app, credential).await?;

@@ -15,6 +15,7 @@ use kiln_store::sql::project;
 
 use crate::app::{App, Shared};
 use crate::error::ApiError;
+use crate::metrics::Count;
 use crate::source_address::source_address;
 use crate::v2;
 
@@ -42,14 +43,14 @@ pub(crate) async fn limit_address(
         app.limits.take(Limited::AddressRequests, who, wall)
     };
     if let Err(denied) = admitted {
-        return refuse(denied, request.uri().path());
+        return counted(&app, refuse(denied, request.uri().path()));
     }
     request.extensions_mut().insert(Source(address));
     let response = next.run(request).await;
     if shows_something && response.status() == StatusCode::UNAUTHORIZED {
         app.limits.count(Limited::AddressAttempts, who, wall);
     }
-    response
+    counted(&app, response)
 }
 
 /// Counts a request of somebody whose credentials were good. Administrators are let through: they mend what is wrong.
@@ -78,6 +79,14 @@ pub(crate) fn homes(tx: &mut dyn Tx, project: i64) -> Result<Vec<(Limited, Who)>
         (Limited::ProjectRuns, Who::Row(project.id)),
         (Limited::OrganizationRuns, Who::Row(project.organization_id)),
     ])
+}
+
+/// The same response. One that refuses says because of which limit.
+fn counted(app: &App, response: Response) -> Response {
+    if let Some(limited) = response.extensions().get::<Limited>() {
+        app.metrics.count(Count::refused(*limited));
+    }
+    response
 }
 
 fn refuse(denied: Denied, path: &str) -> Response {

@@ -1,35 +1,27 @@
-//! What operators watch. The names are those of stock servers; every name stands in this file.
+//! What operators watch. The names are those of stock servers.
 
+mod count;
+mod level;
 pub(crate) mod otlp;
 pub(crate) mod prometheus;
+mod watch;
+
+pub(crate) use count::{Channel, Count};
+pub(crate) use level::{Level, One};
+pub(crate) use watch::Counting;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use kiln_control::bench::Tier;
-use kiln_model::Status;
 
 /// Seconds; queues and benchmarks take from a moment to hours.
 const BUCKETS: [f64; 12] = [
     0.01, 0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3_600.0, 14_400.0, 86_400.0,
 ];
 
-/// Things that are counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Count {
-    RunCreate,
-    JobClaim,
-    /// A runner moved a job to this status.
-    JobUpdate(Status),
-    HeartbeatTimeout,
-    Connect,
-    Disconnect,
-    MinutesBilled,
-    MinutesBilledFailed,
-}
-
-/// Times of a job that are spread over buckets, by the plan of the job's organization.
+/// Times that are spread over buckets; those of a job by the plan of its organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Span {
     /// From submission to `running`.
@@ -38,12 +30,16 @@ pub(crate) enum Span {
     Run,
     /// From submission to the result.
     Complete,
+    /// From a report's arrival until it is stored.
+    ReportCreate,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     counts: Mutex<BTreeMap<Count, u64>>,
-    spans: Mutex<BTreeMap<(Span, &'static str), Histogram>>,
+    spans: Mutex<BTreeMap<(Span, Option<&'static str>), Histogram>>,
+    /// Runners that have a job.
+    pub(crate) executing: Level,
 }
 
 /// Times over buckets, each of which counts the times up to its bound.
@@ -73,7 +69,8 @@ enum Reading {
 }
 
 const TIER: &str = "priority.tier";
-const STATUS: &str = "job.status";
+const STATE: &str = "state";
+const RUNNER_STATE: &str = "runner.state";
 const CONNECTED: &str = "runner.connected";
 
 impl Metrics {
@@ -81,14 +78,23 @@ impl Metrics {
         self.add(what, 1);
     }
 
+    /// A project that a run or a push named was new, and perhaps the organization it is in.
+    pub(crate) fn count_begun(&self, project: bool, organization: bool) {
+        self.add(Count::ProjectCreate, usize::from(project));
+        self.add(Count::OrganizationCreate, usize::from(organization));
+    }
+
     pub(crate) fn add(&self, what: Count, how_many: usize) {
+        if how_many == 0 {
+            return;
+        }
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         *counts.entry(what).or_default() += u64::try_from(how_many).unwrap_or(u64::MAX);
     }
 
-    pub(crate) fn observe(&self, what: Span, tier: Tier, span: Duration) {
+    pub(crate) fn observe(&self, what: Span, tier: Option<Tier>, span: Duration) {
         let mut spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
-        let histogram = spans.entry((what, tier.name())).or_default();
+        let histogram = spans.entry((what, tier.map(Tier::name))).or_default();
         let seconds = span.as_secs_f64();
         for (bucket, limit) in histogram.buckets.iter_mut().zip(BUCKETS) {
             *bucket += u64::from(seconds <= limit);
@@ -108,34 +114,21 @@ impl Metrics {
         drop(counts);
         let spans = self.spans.lock().unwrap_or_else(PoisonError::into_inner);
         for ((what, tier), histogram) in &*spans {
-            let attribute = Some((TIER, (*tier).to_owned()));
+            let attribute = tier.map(|tier| (TIER, tier.to_owned()));
             let reading = Reading::Spread(*histogram);
             add(&mut families, what.name(), attribute, reading);
         }
         drop(spans);
-        let connected = u64::try_from(runners).unwrap_or(u64::MAX);
-        let reading = Reading::Level(connected);
-        add(&mut families, CONNECTED, None, reading);
+        let executing = self.executing.now();
+        for (state, how_many) in [
+            ("idle", runners.saturating_sub(executing)),
+            ("executing", executing),
+        ] {
+            let attribute = Some((STATE, state.to_owned()));
+            add(&mut families, RUNNER_STATE, attribute, level(how_many));
+        }
+        add(&mut families, CONNECTED, None, level(runners));
         families
-    }
-}
-
-impl Count {
-    fn name(self) -> (&'static str, Attribute) {
-        let name = match self {
-            Self::RunCreate => "run.create",
-            Self::JobClaim => "runner.job.claim",
-            Self::JobUpdate(status) => {
-                let status = Some((STATUS, status.to_string()));
-                return ("runner.job.update", status);
-            }
-            Self::HeartbeatTimeout => "runner.heartbeat.timeout",
-            Self::Connect => "runner.connect",
-            Self::Disconnect => "runner.disconnect",
-            Self::MinutesBilled => "runner.minutes.billed",
-            Self::MinutesBilledFailed => "runner.minutes.billed.failed",
-        };
-        (name, None)
     }
 }
 
@@ -145,8 +138,13 @@ impl Span {
             Self::Queue => "job.queue.duration",
             Self::Run => "job.run.duration",
             Self::Complete => "job.complete.duration",
+            Self::ReportCreate => "report.create.duration",
         }
     }
+}
+
+fn level(how_many: usize) -> Reading {
+    Reading::Level(u64::try_from(how_many).unwrap_or(u64::MAX))
 }
 
 /// What is counted comes in the order of `Count`, so readings of one name stand together.
@@ -162,6 +160,8 @@ fn add(families: &mut Vec<Family>, name: &'static str, attribute: Attribute, rea
 
 #[cfg(test)]
 mod tests {
+    use kiln_model::Status;
+
     use super::*;
 
     #[test]
@@ -171,8 +171,11 @@ mod tests {
         metrics.count(Count::JobUpdate(Status::Running));
         metrics.count(Count::JobUpdate(Status::Failed));
         metrics.count(Count::JobUpdate(Status::Failed));
-        metrics.observe(Span::Queue, Tier::Free, Duration::from_secs(2));
+        metrics.observe(Span::Queue, Some(Tier::Free), Duration::from_secs(2));
+        metrics.observe(Span::ReportCreate, None, Duration::from_secs(2));
+        let busy = metrics.executing.enter();
         let text = prometheus::render(&metrics.read(3));
+        drop(busy);
         for expected in [
             "# TYPE runner_job_claim_total counter\nrunner_job_claim_total 1\n",
             "runner_job_update_total{job_status=\"failed\"} 2\n",
@@ -181,6 +184,9 @@ mod tests {
             "job_queue_duration_seconds_bucket{priority_tier=\"free\",le=\"5\"} 1\n",
             "job_queue_duration_seconds_sum{priority_tier=\"free\"} 2\n",
             "job_queue_duration_seconds_count{priority_tier=\"free\"} 1\n",
+            "report_create_duration_seconds_count 1\n",
+            "runner_state{state=\"idle\"} 2\n",
+            "runner_state{state=\"executing\"} 1\n",
             "runner_connected 3\n",
         ] {
             assert!(text.contains(expected), "{expected} is not in\n{text}");

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kiln_control::housekeeping::NoHousekeeping;
-use kiln_control::tasks::{Objects, TaskHandler};
+use kiln_control::tasks::{Objects, TaskHandler, Unwatched};
 use kiln_kernel::{Handler, MessageView, Preparing, Status, Step, Time};
 use kiln_model::v0::DateTime;
 use kiln_model::{Digest, Millis};
@@ -65,6 +65,7 @@ pub fn replay(file: &Path) -> Result<Report, Unreadable> {
             store: kernel.clone(),
             objects: Arc::new(Nowhere),
             housekeeper: Arc::new(NoHousekeeping),
+            watch: Arc::new(Unwatched),
         },
         message: Arc::clone(&message),
     };

@@ -24,7 +24,7 @@ use crate::billing::{self, Billing, BillingWorker};
 use crate::channel::{Channels, Offers, Releases};
 use crate::layers::{self, RequestIds};
 use crate::limits;
-use crate::metrics::Metrics;
+use crate::metrics::{Count, Counting, Metrics};
 use crate::otlp::{self, Otlp};
 use crate::recording;
 use crate::token::Tokens;
@@ -229,13 +229,15 @@ impl Server {
         let owner = u64::from_le_bytes(owner);
         let stop = CancellationToken::new();
         let (biller, stops) = (Arc::clone(&app), stop.clone());
+        let watch = Arc::new(Counting(Arc::clone(&app)));
         let (kernel, billing) = blocking(move || {
             let billing = billing::start(&biller, &config.billing, owner, handle.clone(), stops)?;
             let kernel = recording::kernel_store(&opened, owner, config.record.as_deref())?;
-            let kernel = worker::start_kernel(&opened, kernel, owner, handle)?;
+            let kernel = worker::start_kernel(&opened, kernel, owner, handle, watch)?;
             Ok::<_, StartError>((kernel, billing))
         })
         .await?;
+        app.metrics.count(Count::ServerStartup);
         let mut tasks = vec![
             tokio::spawn(worker::pulse(Arc::clone(&app), stop.clone())),
             tokio::spawn(serve(listener, routes(&app), stop.clone())),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kiln_control::housekeeping;
-use kiln_control::tasks::{Objects, SERVER, TaskHandler};
+use kiln_control::tasks::{Objects, SERVER, TaskHandler, Watch};
 use kiln_kernel::{Handler, OnError, Policy, Status, Time, Worker, WorkerConfig};
 use kiln_model::{Digest, Millis};
 use kiln_store::tape::KernelStore;
@@ -41,6 +41,7 @@ pub(crate) fn start_kernel(
     kernel: KernelStore,
     owner: u64,
     handle: Handle,
+    watch: Arc<dyn Watch>,
 ) -> Result<KernelWorker, Status> {
     let handler = TaskHandler {
         opened: kernel.now(),
@@ -53,6 +54,7 @@ pub(crate) fn start_kernel(
             store: store.clone(),
             handle,
         }),
+        watch,
     };
     let time = LedgerTime {
         kernel: kernel.clone(),

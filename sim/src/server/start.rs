@@ -7,7 +7,7 @@ use std::time::Duration;
 use kiln_control::Heartbeats;
 use kiln_control::billing::{self, BillingHandler};
 use kiln_control::housekeeping::NoHousekeeping;
-use kiln_control::tasks::{SERVER, TaskHandler};
+use kiln_control::tasks::{SERVER, TaskHandler, Unwatched};
 use kiln_kernel::{OnError, Status, Time, Worker, WorkerConfig};
 use kiln_model::Millis;
 use kiln_store::tape::KernelStore;
@@ -51,6 +51,7 @@ impl Server {
             store: KernelStore::live(store.ledger.clone()),
             objects: Arc::clone(&host.objects) as _,
             housekeeper: Arc::new(NoHousekeeping),
+            watch: Arc::new(Unwatched),
             opened,
         };
         let mut config = WorkerConfig::new(SERVER);

@@ -99,19 +99,19 @@ pub(crate) fn output_key(project: ProjectUuid, job: JobUuid) -> ObjectKey {
 }
 
 /// Writes the report and moves the job to `processed`, once: an output that cannot be read makes the report `invalid`, with
-/// the reason, and leaves the job `completed`.
+/// the reason, and leaves the job `completed`. Answers how many numbers were written.
 pub fn keep(
     tx: &mut dyn Tx,
     id: i64,
     epoch: i64,
     parsed: &Parsed,
     object_key: &ObjectKey,
-) -> Result<(), Denied> {
+) -> Result<usize, Denied> {
     let Some(found) = job::lock(tx, id)? else {
-        return Ok(());
+        return Ok(0);
     };
     if found.life.status != Status::Completed || found.life.epoch != epoch {
-        return Ok(());
+        return Ok(0);
     }
     let report_id = found.ask.report.ok_or(Denied::NotFound("report"))?;
     job_output::moved(tx, id, epoch, object_key.as_str())?;
@@ -126,14 +126,15 @@ pub fn keep(
                 report::set_paired(tx, report_id, &text)?;
             }
             jobs::process(tx, id, epoch, "server")?;
+            Ok(metrics.len())
         }
         Err(reason) => {
             report::set_status(tx, report_id, "invalid", Some(reason))?;
             // Whoever follows the job hears that nothing more will come of it.
             tx.ring(Bell::Job(id));
+            Ok(0)
         }
     }
-    Ok(())
 }
 
 /// Gives a report its numbers: it is ready.

@@ -13,6 +13,33 @@ use crate::Heartbeats;
 use crate::jobs::{self, Holder, Output};
 use crate::testing::{KernelTime, LEASE, World};
 
+/// Makes a test on each engine of every function that takes a world. Those that let time pass are for SQLite alone: kernel time
+/// on PostgreSQL is that of the database, which nobody moves.
+macro_rules! on_both_engines {
+    ($($name:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[test]
+            fn $name() {
+                super::$name(crate::testing::World::new);
+            })*
+        }
+        mod postgres {
+            $(#[test]
+            fn $name() {
+                super::$name(crate::testing::World::on_postgres);
+            })*
+        }
+    };
+}
+
+on_both_engines!(
+    a_job_that_never_ran_owes_nothing,
+    a_result_whose_start_was_lost_owes_one_minute,
+    what_is_said_twice_is_owed_once,
+);
+
+type MakeWorld = fn() -> World;
+
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_mins(1);
 /// Longer than minutes gather and than the kernel wants to rest.
@@ -58,8 +85,8 @@ struct Till {
 }
 
 impl Till {
-    fn new() -> Self {
-        let world = World::new();
+    fn new(world: MakeWorld) -> Self {
+        let world = world();
         let runner = world.runner("runner");
         let organization = world.write(|tx| {
             let uuid = OrganizationUuid::mint(Millis(1), &SeededEntropy::new(7));
@@ -159,7 +186,7 @@ impl Till {
 }
 
 fn check_minutes(run: Duration, expected: i64) {
-    let till = Till::new();
+    let till = Till::new(World::new);
     let job = till.running("a");
     till.world
         .clock
@@ -179,26 +206,39 @@ fn every_begun_minute_is_owed_and_one_at_least() {
     check_minutes(10 * MINUTE, 10);
 }
 
-#[test]
-fn a_job_that_never_ran_owes_nothing() {
-    let till = Till::new();
+fn a_job_that_never_ran_owes_nothing(world: MakeWorld) {
+    let till = Till::new(world);
     let (id, holder) = till.claimed("a", Priority::TEAM);
     till.world
         .write(move |tx| jobs::fail(tx, id, holder, None, "no such image", "test").map(drop));
     assert_eq!(till.minutes(), []);
 }
 
-#[test]
-fn a_result_whose_start_was_lost_owes_one_minute() {
-    let till = Till::new();
+fn a_result_whose_start_was_lost_owes_one_minute(world: MakeWorld) {
+    let till = Till::new(world);
     let job = till.claimed("a", Priority::TEAM);
     till.complete(job);
     assert_eq!(till.minutes(), [("a".to_owned(), 1)]);
 }
 
+fn what_is_said_twice_is_owed_once(world: MakeWorld) {
+    let till = Till::new(world);
+    let job = till.running("a");
+    till.world.start(job.0, job.1);
+    for _ in 0..2 {
+        till.beat(job);
+        till.complete(job);
+    }
+    let minutes = till.minutes();
+    let numbered = (1..).map(|minute| ("a".to_owned(), minute));
+    let expected: Vec<_> = numbered.take(minutes.len()).collect();
+    assert!(!minutes.is_empty());
+    assert_eq!(minutes, expected);
+}
+
 #[test]
 fn heartbeats_make_minutes_due_before_the_end_and_the_end_adds_the_rest() {
-    let till = Till::new();
+    let till = Till::new(World::new);
     let job = till.running("a");
     till.beat(job);
     assert_eq!(till.minutes().len(), 1);
@@ -215,7 +255,7 @@ fn heartbeats_make_minutes_due_before_the_end_and_the_end_adds_the_rest() {
 
 #[test]
 fn a_lost_job_whose_result_comes_late_owes_up_to_the_result() {
-    let till = Till::new();
+    let till = Till::new(World::new);
     let job = till.running("a");
     till.world.pass(LEASE);
     assert_eq!(till.minutes().len(), 2);
@@ -226,7 +266,7 @@ fn a_lost_job_whose_result_comes_late_owes_up_to_the_result() {
 
 #[test]
 fn each_minute_is_told_once_under_its_key() {
-    let till = Till::new();
+    let till = Till::new(World::new);
     let job = till.running("a");
     till.pass(SOON);
     assert_eq!(till.heard(), ["a:1"]);
@@ -239,7 +279,7 @@ fn each_minute_is_told_once_under_its_key() {
 
 #[test]
 fn plans_that_are_not_metered_are_counted_and_nobody_is_told() {
-    let till = Till::new();
+    let till = Till::new(World::new);
     let (id, holder) = till.claimed("a", Priority::FREE);
     till.world.start(id, holder);
     till.pass(SOON);
@@ -249,7 +289,7 @@ fn plans_that_are_not_metered_are_counted_and_nobody_is_told() {
 
 #[test]
 fn trouble_is_waited_out_longer_and_longer() {
-    let till = Till::new();
+    let till = Till::new(World::new);
     *till.ears.trouble.lock().unwrap() = true;
     till.running("a");
     for _ in 0..20 {
@@ -266,7 +306,7 @@ fn trouble_is_waited_out_longer_and_longer() {
 
 #[test]
 fn a_refused_minute_is_a_dead_letter_with_its_reason_and_holds_up_no_other() {
-    let till = Till::new();
+    let till = Till::new(World::new);
     *till.ears.refuses.lock().unwrap() = Some("a:1".to_owned());
     let first = till.running("a");
     till.complete(first);
@@ -286,7 +326,7 @@ fn a_refused_minute_is_a_dead_letter_with_its_reason_and_holds_up_no_other() {
 
 #[test]
 fn what_a_server_left_behind_is_told_after_the_next_start() {
-    let till = Till::new();
+    let till = Till::new(World::new);
     till.running("a");
     till.world.write(|tx| {
         tx.execute("DELETE FROM kernel WHERE dbi = 4 OR dbi = 6", &[])?;

@@ -9,7 +9,7 @@ use kiln_store::sql::{job, job_output, job_upload, project, report};
 use kiln_store::tape::KernelStore;
 use kiln_store::{DatabaseErrorKind, Error, ObjectKey, Query, Tx};
 
-use super::Task;
+use super::{Task, Watch};
 use crate::bench::{self, Parsed, output_key};
 use crate::housekeeping::{self, Housekeeper};
 use crate::{Denied, jobs, queues, session};
@@ -28,6 +28,7 @@ pub struct TaskHandler {
     pub store: KernelStore,
     pub objects: Arc<dyn Objects>,
     pub housekeeper: Arc<dyn Housekeeper>,
+    pub watch: Arc<dyn Watch>,
     /// Kernel time at which this server began to listen.
     pub opened: Millis,
 }
@@ -85,9 +86,11 @@ impl Handler<dyn Tx> for TaskHandler {
                 epoch,
                 parsed,
                 object_key,
-            } => bench::keep(tx, *job, *epoch, parsed, object_key),
+            } => bench::keep(tx, *job, *epoch, parsed, object_key)
+                .map(|metrics| self.watch.measured(metrics)),
             Prepared::Nothing(Task::Deadline { job }) => {
-                jobs::deadline::fire(tx, *job, fired(step), self.opened).map(drop)
+                jobs::deadline::fire(tx, *job, fired(step), self.opened)
+                    .map(|passed| passed.into_iter().for_each(|why| self.watch.passed(why)))
             }
             Prepared::Nothing(Task::QueueIdle { queue }) => queues::expire(tx, *queue).map(drop),
             Prepared::Nothing(Task::CancelQueue { queue }) => queues::cancel_some(tx, *queue),

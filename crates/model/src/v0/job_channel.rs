@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{IterationOutput, JobOutput};
+use super::{IterationOutput, JobOutput, LargeOutput, LiveText};
 
 /// `POST /v0/runners/{runner}/jobs`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +32,8 @@ impl std::fmt::Debug for PullToken {
 pub enum JobMessage {
     Running,
     Heartbeat,
+    /// What the job writes while it runs, where the server asks for it. Not answered.
+    Output(LiveText),
     Completed {
         exit_code: i32,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,6 +42,9 @@ pub enum JobMessage {
         stderr: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<BTreeMap<String, String>>,
+        /// What was uploaded beside the message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        large: Option<Box<LargeOutput>>,
     },
     Failed {
         error: String,
@@ -49,6 +54,8 @@ pub enum JobMessage {
         stdout: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stderr: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        large: Option<Box<LargeOutput>>,
     },
     Canceled,
 }
@@ -62,6 +69,7 @@ impl JobMessage {
                 stdout,
                 stderr,
                 output,
+                large,
             } => Some(JobOutput {
                 results: vec![IterationOutput {
                     exit_code,
@@ -69,6 +77,7 @@ impl JobMessage {
                     stderr,
                     output,
                 }],
+                large,
                 ..JobOutput::default()
             }),
             Self::Failed {
@@ -76,6 +85,7 @@ impl JobMessage {
                 exit_code,
                 stdout,
                 stderr,
+                large,
             } => {
                 let wrote = exit_code.is_some() || stdout.is_some() || stderr.is_some();
                 let iteration = wrote.then(|| IterationOutput {
@@ -87,10 +97,11 @@ impl JobMessage {
                 Some(JobOutput {
                     results: iteration.into_iter().collect(),
                     error: Some(error),
+                    large,
                     ..JobOutput::default()
                 })
             }
-            Self::Running | Self::Heartbeat | Self::Canceled => None,
+            Self::Running | Self::Heartbeat | Self::Output(_) | Self::Canceled => None,
         }
     }
 }

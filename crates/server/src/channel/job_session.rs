@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::session::{End, LOST, close, own_trouble, say};
 use super::words::{self, Fate};
-use super::{authenticate, limited};
+use super::{authenticate, limited, with_offers};
 use crate::app::{App, Shared};
 use crate::error::{ApiError, ApiResult};
 
@@ -42,7 +42,9 @@ pub(crate) async fn open_job_channel(
         );
         return Err(ApiError::new(StatusCode::CONFLICT, "conflict", message));
     }
-    Ok(limited(upgrade).on_upgrade(move |socket| run(app, runner, found, uuid, socket)))
+    let output_limit = app.output_limit;
+    let answer = limited(upgrade).on_upgrade(move |socket| run(app, runner, found, uuid, socket));
+    Ok(with_offers(answer, output_limit))
 }
 
 struct Session<'a> {
@@ -60,6 +62,7 @@ struct Session<'a> {
 
 async fn run(app: Shared, runner: Runner, job: Job, uuid: JobUuid, socket: WebSocket) {
     let place = app.channels.enter(runner.id);
+    let counted = app.metrics.executing.enter();
     let bells = [Bell::Job(job.id), Bell::Runner(runner.id)];
     let mut session = Session {
         app: &app,
@@ -80,6 +83,7 @@ async fn run(app: Shared, runner: Runner, job: Job, uuid: JobUuid, socket: WebSo
             End::Close { code: 1001, reason: "server shutting down" }
         }
     };
+    drop(counted);
     close(&mut session.socket, end).await;
 }
 
@@ -125,8 +129,12 @@ impl Session<'_> {
                 words::heartbeat(self.app, &self.job);
                 self.ack().await
             }
+            JobMessage::Output(text) if !self.is_over => {
+                self.app.live.hear(self.job.id, self.job.life.epoch, text);
+                Ok(())
+            }
             // It was told to stop, or has said its last word.
-            JobMessage::Running | JobMessage::Heartbeat => Ok(()),
+            JobMessage::Running | JobMessage::Heartbeat | JobMessage::Output(_) => Ok(()),
             JobMessage::Canceled => {
                 words::canceled(self.app, &self.runner, self.uuid, None)
                     .await

@@ -5,6 +5,7 @@
 //! and `.sha256`, in a directory that this server serves or behind a URL.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use crate::app::App;
+use crate::metrics::{Channel, Count, Metrics};
 
 /// As stock servers call the paths below [`DOWNLOADS`].
 const CANARY: &str = "canary";
@@ -56,31 +58,47 @@ impl Offers {
     }
 
     /// The SHA-256 of a program, if there is one. Trouble in finding out is no offer.
-    async fn checksum(&self, path: &str) -> Option<String> {
+    async fn checksum(&self, path: &str, metrics: &Metrics) -> Option<String> {
         let mut known = self.known.lock().await;
         if let Some((since, checksum)) = known.get(path)
             && since.elapsed() < FRESH
         {
             return checksum.clone();
         }
-        let checksum = self.read_checksum(path).await;
+        let checksum = self.read_checksum(path).await.unwrap_or_else(|error| {
+            tracing::warn!(path, error, "whether runners can be updated is not known");
+            metrics.count(Count::UpdateCheckFailed);
+            None
+        });
         known.insert(path.to_owned(), (Instant::now(), checksum.clone()));
         checksum
     }
 
-    async fn read_checksum(&self, path: &str) -> Option<String> {
-        let text = match &self.releases {
+    /// None when there is no such program.
+    async fn read_checksum(&self, path: &str) -> Result<Option<String>, String> {
+        match &self.releases {
             Releases::Directory(directory) => {
                 let file = directory.join(format!("{path}.sha256"));
-                tokio::fs::read(file).await.ok()?
+                match tokio::fs::read(file).await {
+                    Ok(text) => Ok(first_word(&text)),
+                    Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+                    Err(error) => Err(error.to_string()),
+                }
             }
             Releases::Url(base) => {
                 let url = format!("{}/{path}.sha256", base.trim_end_matches('/'));
-                let answer = self.http.get(url).send().await.ok()?;
-                answer.error_for_status().ok()?.bytes().await.ok()?.to_vec()
+                self.fetch(&url).await.map_err(|error| error.to_string())
             }
-        };
-        first_word(&text)
+        }
+    }
+
+    async fn fetch(&self, url: &str) -> reqwest::Result<Option<String>> {
+        let answer = self.http.get(url).send().await?;
+        if answer.status() == reqwest::StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        let text = answer.error_for_status()?.bytes().await?;
+        Ok(first_word(&text))
     }
 
     fn url(&self, public_url: &str, path: &str) -> String {
@@ -102,11 +120,17 @@ pub(super) async fn offer(app: &App, runner: &RunnerMetadata) -> Option<ServerMe
     }
     let version = if canary { CANARY } else { ours };
     let path = path(runner, version)?;
-    let checksum = offers.checksum(&path).await?;
+    let checksum = offers.checksum(&path, &app.metrics).await?;
     let theirs = runner.checksum.as_deref();
     if canary && theirs.is_some_and(|theirs| theirs.eq_ignore_ascii_case(&checksum)) {
         return None;
     }
+    let channel = if canary {
+        Channel::Canary
+    } else {
+        Channel::Stable
+    };
+    app.metrics.count(Count::UpdateSent(channel));
     Some(ServerMessage::Update {
         version: version.to_owned(),
         url: offers.url(&app.public_url, &path),

@@ -17,7 +17,7 @@ use super::assign;
 use super::offers;
 use super::words::{self, Fate};
 use crate::app::{App, Shared};
-use crate::metrics::Count;
+use crate::metrics::{Count, One};
 use crate::view;
 
 /// Seconds a `ready` waits when it does not say.
@@ -53,6 +53,7 @@ struct Execution {
     job: Job,
     uuid: JobUuid,
     bell: Listener,
+    _counted: One,
 }
 
 struct Session<'a> {
@@ -287,7 +288,12 @@ impl Session<'_> {
 
     fn execute(&mut self, job: Job, uuid: JobUuid) {
         let bell = self.app.store.bells.subscribe(Bell::Job(job.id));
-        self.state = State::Executing(Box::new(Execution { job, uuid, bell }));
+        self.state = State::Executing(Box::new(Execution {
+            job,
+            uuid,
+            bell,
+            _counted: self.app.metrics.executing.enter(),
+        }));
     }
 
     async fn give_up(&mut self) -> Result<(), End> {

@@ -52,10 +52,7 @@ pub(super) async fn fate(app: &App, job: &Job) -> Result<Fate, Denied> {
         // The runner's own last word is acknowledged where it is heard.
         Status::Claimed | Status::Running | Status::Completed | Status::Processed => Fate::GoesOn,
         Status::Failed if now.life.cause == Some(Trigger::Fail) => Fate::GoesOn,
-        Status::Failed if lost => {
-            app.metrics.count(Count::HeartbeatTimeout);
-            Fate::Lost
-        }
+        Status::Failed if lost => Fate::Lost,
         Status::Pending | Status::Failed | Status::Canceled | Status::Abandoned => Fate::Stopped,
     })
 }
@@ -84,7 +81,7 @@ fn observe(app: &App, span: Span, job: &Job, since: Option<Millis>) {
     let millis = u64::try_from(app.wall().0 - since.0).unwrap_or_default();
     let tier = Tier::of_priority(job.ask.priority);
     app.metrics
-        .observe(span, tier, Duration::from_millis(millis));
+        .observe(span, Some(tier), Duration::from_millis(millis));
 }
 
 /// Alive: kept in memory, written with everybody else's within a second.

@@ -27,6 +27,7 @@ use crate::app::{App, Shared};
 use crate::body::Body;
 use crate::error::ApiResult;
 use crate::identity::Caller;
+use crate::metrics::Count;
 
 /// How a dimension is shown and changed.
 pub(super) trait Resource: Dimension + Send + 'static {
@@ -161,10 +162,9 @@ pub(super) async fn create_branch(
         let row = bench::create_branch(tx, project.id, &new, &bench::Ids::new(seed))?;
         row.show(&mut Show::new(tx, &project))
     };
-    Ok((
-        StatusCode::CREATED,
-        Json(app.store.ledger.submit(create).await?),
-    ))
+    let made = app.store.ledger.submit(create).await?;
+    app.metrics.count(Count::ResourceCreate);
+    Ok((StatusCode::CREATED, Json(made)))
 }
 
 pub(super) async fn create_testbed(
@@ -183,10 +183,9 @@ pub(super) async fn create_testbed(
         let id = testbed::insert(tx, project.id, uuid, &new.name, new.slug.as_ref(), spec)?;
         shown::<Testbed>(tx, &project, id)
     };
-    Ok((
-        StatusCode::CREATED,
-        Json(app.store.ledger.submit(create).await?),
-    ))
+    let made = app.store.ledger.submit(create).await?;
+    app.metrics.count(Count::ResourceCreate);
+    Ok((StatusCode::CREATED, Json(made)))
 }
 
 pub(super) async fn create_benchmark(
@@ -202,10 +201,9 @@ pub(super) async fn create_benchmark(
         let id = benchmark::insert(tx, project.id, uuid, &new.name, new.slug.as_ref())?;
         shown::<Benchmark>(tx, &project, id)
     };
-    Ok((
-        StatusCode::CREATED,
-        Json(app.store.ledger.submit(create).await?),
-    ))
+    let made = app.store.ledger.submit(create).await?;
+    app.metrics.count(Count::ResourceCreate);
+    Ok((StatusCode::CREATED, Json(made)))
 }
 
 pub(super) async fn create_measure(
@@ -227,10 +225,9 @@ pub(super) async fn create_measure(
         let id = measure::insert(tx, project.id, &new)?;
         shown::<Measure>(tx, &project, id)
     };
-    Ok((
-        StatusCode::CREATED,
-        Json(app.store.ledger.submit(create).await?),
-    ))
+    let made = app.store.ledger.submit(create).await?;
+    app.metrics.count(Count::ResourceCreate);
+    Ok((StatusCode::CREATED, Json(made)))
 }
 
 /// What an insert made; nothing means that the name was taken.

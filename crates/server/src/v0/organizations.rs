@@ -19,6 +19,7 @@ use crate::app::Shared;
 use crate::body::Body;
 use crate::error::ApiResult;
 use crate::identity::User;
+use crate::metrics::Count;
 use crate::view;
 
 pub(super) async fn list_organizations(
@@ -43,6 +44,7 @@ pub(super) async fn create_organization(
     let slug = new_slug(&app, new.slug.clone());
     let create = move |tx: &mut dyn Tx| people::create_organization(tx, &caller, &new, uuid, &slug);
     let made = app.store.ledger.submit(create).await?;
+    app.metrics.count(Count::OrganizationCreate);
     Ok((StatusCode::CREATED, Json(view::organization(&made))))
 }
 
@@ -81,7 +83,11 @@ pub(super) async fn delete_organization(
 ) -> ApiResult<StatusCode> {
     let caller = Caller::Account(account);
     let delete = move |tx: &mut dyn Tx| people::delete_organization(tx, &caller, &reference);
-    no_content(app.store.ledger.submit(delete).await)
+    let deleted = app.store.ledger.submit(delete).await;
+    if deleted.is_ok() {
+        app.metrics.count(Count::OrganizationDelete);
+    }
+    no_content(deleted)
 }
 
 pub(super) async fn claim_organization(

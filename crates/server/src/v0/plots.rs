@@ -18,6 +18,7 @@ use crate::app::Shared;
 use crate::body::Body;
 use crate::error::ApiResult;
 use crate::identity::Caller;
+use crate::metrics::Count;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ListQuery {
@@ -63,10 +64,9 @@ pub(super) async fn create_plot(
         let row = bench::create_plot(tx, project.id, &new, &bench::Ids::new(seed))?;
         show(&project, &row)
     };
-    Ok((
-        StatusCode::CREATED,
-        Json(app.store.ledger.submit(create).await?),
-    ))
+    let made = app.store.ledger.submit(create).await?;
+    app.metrics.count(Count::ResourceCreate);
+    Ok((StatusCode::CREATED, Json(made)))
 }
 
 pub(super) async fn get_plot(

@@ -17,6 +17,7 @@ use crate::app::Shared;
 use crate::body::Body;
 use crate::error::{ApiError, ApiResult};
 use crate::identity::{Caller, User};
+use crate::metrics::Count;
 use crate::view;
 
 pub(super) async fn list_projects(
@@ -58,6 +59,7 @@ pub(super) async fn create_project(
     let create =
         move |tx: &mut dyn Tx| projects::create_project(tx, &caller, &reference, &new, uuid, &slug);
     let made = app.store.ledger.submit(create).await?;
+    app.metrics.count(Count::ProjectCreate);
     Ok((StatusCode::CREATED, Json(view::project(&made))))
 }
 
@@ -99,7 +101,11 @@ pub(super) async fn delete_project(
         ));
     }
     let delete = move |tx: &mut dyn Tx| projects::delete_project(tx, &caller, &reference);
-    no_content(app.store.ledger.submit(delete).await)
+    let deleted = app.store.ledger.submit(delete).await;
+    if deleted.is_ok() {
+        app.metrics.count(Count::ProjectDelete);
+    }
+    no_content(deleted)
 }
 
 pub(super) async fn get_project_allowed(

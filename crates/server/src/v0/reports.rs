@@ -1,6 +1,7 @@
 //! Reports.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::StatusCode;
@@ -23,11 +24,12 @@ use super::dimensions::id_of;
 use super::listing::Listed;
 use super::paging::{BY_DATE_TIME, Paging, listed};
 use super::show::{Show, boundary, iteration, stored};
-use crate::app::Shared;
+use crate::app::{App, Shared};
 use crate::body::Body;
 use crate::error::ApiResult;
 use crate::identity::Caller;
 use crate::limits::{self, Source};
+use crate::metrics::{Count, Span};
 use crate::view;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -84,7 +86,7 @@ pub(super) async fn create_report(
     source: Option<Extension<Source>>,
     Body(new): Body<NewReport>,
 ) -> ApiResult<(StatusCode, Json<Report>)> {
-    let wall = app.wall();
+    let (wall, began) = (app.wall(), app.clock.monotonic());
     let address = source.map(|Extension(Source(address))| address);
     let counted = address.and_then(|address| limits::runs_of(&caller, address));
     if let Some((limited, who)) = counted {
@@ -109,10 +111,9 @@ pub(super) async fn create_report(
     }
     // A large report takes its time to show, and nobody is to wait for that in order to write.
     let read = move |query: &mut dyn Query| show(query, &row);
-    Ok((
-        StatusCode::CREATED,
-        Json(app.store.reader.read(read).await?),
-    ))
+    let report = app.store.reader.read(read).await?;
+    count_created(&app, &report, began);
+    Ok((StatusCode::CREATED, Json(report)))
 }
 
 pub(super) async fn get_report(
@@ -145,7 +146,19 @@ pub(super) async fn delete_report(
         Ok::<_, Denied>(report::delete(tx, found.id)?)
     };
     app.store.ledger.submit(delete).await?;
+    app.metrics.count(Count::ReportDelete);
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// A new report, with the numbers that came along, was stored since `began`.
+pub(super) fn count_created(app: &App, report: &Report, began: Millis) {
+    let iterations = report.results.iter().flatten();
+    let metrics = iterations.flatten().map(|result| result.measures.len());
+    app.metrics.add(Count::MetricsCreate, metrics.sum());
+    app.metrics.count(Count::ReportCreate);
+    let millis = u64::try_from(app.clock.monotonic().0 - began.0).unwrap_or_default();
+    let took = Duration::from_millis(millis);
+    app.metrics.observe(Span::ReportCreate, None, took);
 }
 
 fn row<Q: Query + ?Sized>(

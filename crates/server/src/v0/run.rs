@@ -35,6 +35,7 @@ pub(super) async fn submit_run(
     Body(run): Body<NewRun>,
 ) -> ApiResult<(StatusCode, Json<Report>)> {
     let (wall, entropy) = (app.wall(), &*app.entropy);
+    let began = app.clock.monotonic();
     let source = source_address(peer, &headers, &app.trusted_proxies);
     let counted = limits::runs_of(&caller, source);
     if let Some((limited, who)) = counted {
@@ -63,6 +64,7 @@ pub(super) async fn submit_run(
         },
         testbed: TestbedUuid::mint(wall, entropy),
     };
+    let (project, organization) = (submission.project, submission.organization);
     let inside = Arc::clone(&app);
     let submit = move |tx: &mut dyn Tx| {
         let submitted = bench::submit_run(tx, &submission, &inside.bench, resolve)?;
@@ -81,7 +83,12 @@ pub(super) async fn submit_run(
         for (limited, who) in homes.into_iter().chain(counted) {
             app.limits.count(limited, who, wall);
         }
+        reports::count_created(&app, &report, began);
     }
+    app.metrics.count_begun(
+        report.project.uuid == project,
+        report.project.organization == organization,
+    );
     app.metrics.count(Count::RunCreate);
     Ok((StatusCode::CREATED, Json(report)))
 }

@@ -17,6 +17,7 @@ use crate::body::Body;
 use crate::error::ApiResult;
 use crate::identity::Admin;
 use crate::key::{self, KeyKind};
+use crate::metrics::Count;
 use crate::view;
 
 pub(super) async fn list_runners(
@@ -64,6 +65,7 @@ pub(super) async fn create_runner(
     let hash = key::hash(&key);
     let create = move |tx: &mut dyn Tx| fleet::create_runner(tx, &caller, &new, uuid, &hash);
     app.store.ledger.submit(create).await?;
+    app.metrics.count(Count::RunnerCreate);
     Ok((StatusCode::CREATED, Json(RunnerKey { uuid, key })))
 }
 
@@ -77,7 +79,9 @@ pub(super) async fn update_runner(
         let found = fleet::update_runner(tx, &caller, &reference, &change)?;
         show(tx, &found)
     };
-    Ok(Json(app.store.ledger.submit(update).await?))
+    let updated = app.store.ledger.submit(update).await?;
+    app.metrics.count(Count::RunnerUpdate);
+    Ok(Json(updated))
 }
 
 /// The form of credential that stock clients insist on.
@@ -90,6 +94,7 @@ pub(super) async fn rotate_key(
     let hash = key::hash(&key);
     let rotate = move |tx: &mut dyn Tx| fleet::rotate_credential(tx, &caller, &reference, &hash);
     let uuid = app.store.ledger.submit(rotate).await?;
+    app.metrics.count(Count::RunnerKeyRotate);
     Ok((StatusCode::CREATED, Json(RunnerKey { uuid, key })))
 }
 
@@ -103,6 +108,7 @@ pub(super) async fn rotate_token(
     let hash = key::hash(&token);
     let rotate = move |tx: &mut dyn Tx| fleet::rotate_credential(tx, &caller, &reference, &hash);
     let uuid = app.store.ledger.submit(rotate).await?;
+    app.metrics.count(Count::RunnerKeyRotate);
     Ok((StatusCode::CREATED, Json(RunnerToken { uuid, token })))
 }
 

@@ -21,6 +21,7 @@ use crate::app::Shared;
 use crate::body::Body;
 use crate::error::ApiResult;
 use crate::identity::Caller;
+use crate::metrics::Count;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ListQuery {
@@ -74,10 +75,9 @@ pub(super) async fn create_threshold(
         let row = bench::create_threshold(tx, project.id, &new, &bench::Ids::new(seed))?;
         Show::new(tx, &project).threshold(&row)
     };
-    Ok((
-        StatusCode::CREATED,
-        Json(app.store.ledger.submit(create).await?),
-    ))
+    let made = app.store.ledger.submit(create).await?;
+    app.metrics.count(Count::ResourceCreate);
+    Ok((StatusCode::CREATED, Json(made)))
 }
 
 pub(super) async fn get_threshold(

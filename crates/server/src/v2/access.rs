@@ -1,6 +1,8 @@
 //! Who may do what at the registry. What a token opens is no more than what its holder may; that is decided where it is
 //! decided for every door, at the moment of the request.
 
+use std::iter;
+
 use axum::http::request::Parts;
 use kiln_control::Denied;
 use kiln_control::access::{self, Caller as Known};
@@ -97,14 +99,18 @@ impl Caller {
     }
 }
 
-/// Checks that the bearer may act on the repository, and finds it.
+/// Checks that the bearer may act on the repository, and finds it. Who may not is told of `from` as well, if something is to
+/// be taken from there: one token is enough then.
 pub(super) async fn authorize(
     app: &Shared,
     parts: &Parts,
     name: &Name,
     action: Action,
+    from: Option<&Name>,
 ) -> OciResult<Admitted> {
-    let refused = |reason| challenge::refuse(app, reason, &[(name, action)]);
+    let taking = from.map(|from| (from, Action::Pull));
+    let scopes: Vec<_> = iter::once((name, action)).chain(taking).collect();
+    let refused = |reason| challenge::refuse(app, reason, &scopes);
     let credential = identity::bearer(parts).ok_or_else(|| refused(Reason::Nobody))?;
     let caller = identify(app, parts, credential).await?;
     let caller = caller.ok_or_else(|| refused(Reason::Invalid))?;

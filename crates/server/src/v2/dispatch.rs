@@ -15,6 +15,7 @@ use super::error::{OciError, OciResult};
 use super::parameters::Parameters;
 use super::{blobs, drain, listings, manifests, uploads};
 use crate::app::Shared;
+use crate::metrics::Count;
 use crate::token::Action;
 
 /// A request that was let through, without its body.
@@ -44,7 +45,17 @@ pub(super) async fn ping(State(app): State<Shared>, request: Request) -> OciResu
 pub(super) async fn dispatch(State(app): State<Shared>, request: Request) -> OciResult<Response> {
     let (parts, body) = request.into_parts();
     match admit(app, parts).await {
-        Ok((call, target)) => handle(&call, target, body).await,
+        Ok((call, target)) => {
+            let what = counted(&target, &call.parts.method);
+            let response = handle(&call, target, body).await?;
+            // An upload that was only begun is no blob yet.
+            if let Some(what) = what
+                && response.status() != StatusCode::ACCEPTED
+            {
+                call.app.metrics.count(what);
+            }
+            Ok(response)
+        }
         Err(refused) => {
             drain::drain(&mut body.into_data_stream()).await;
             Err(refused)
@@ -58,7 +69,10 @@ async fn admit(app: Shared, parts: Parts) -> OciResult<(Call, Target)> {
     let path = parts.uri.path().strip_prefix("/v2/").unwrap_or_default();
     let route = Route::parse(path).map_err(|misroute| refuse(misroute, &parts.method))?;
     let action = action(&route.target, &parts.method).ok_or_else(OciError::method)?;
-    let admitted = access::authorize(&app, &parts, &route.name, action).await?;
+    let parameters = Parameters::of(&parts.uri);
+    let from = uploads::source_name(&route.target, &parameters);
+    let from = from.filter(|from| *from != route.name);
+    let admitted = access::authorize(&app, &parts, &route.name, action, from.as_ref()).await?;
     // A runner's token opens blobs and manifests, and nothing else.
     if matches!(admitted.caller, Caller::Runner(_))
         && !matches!(route.target, Target::Blob(_) | Target::Manifest(_))
@@ -66,7 +80,6 @@ async fn admit(app: Shared, parts: Parts) -> OciResult<(Call, Target)> {
         let scope = [(&route.name, action)];
         return Err(challenge::refuse(&app, Reason::Insufficient, &scope));
     }
-    let parameters = Parameters::of(&parts.uri);
     let call = Call {
         app,
         caller: admitted.caller,
@@ -101,6 +114,18 @@ async fn handle(call: &Call, target: Target, body: Body) -> OciResult<Response> 
         Target::Manifest(reference) => manifests::delete_manifest(call, &reference).await,
         Target::Tags => listings::list_tags(call).await,
         Target::Referrers(subject) => listings::list_referrers(call, &subject).await,
+    }
+}
+
+/// What it counts as, once it is done.
+fn counted(target: &Target, method: &Method) -> Option<Count> {
+    match (target, method.as_str()) {
+        (Target::Blob(_), "GET") => Some(Count::BlobPull),
+        (Target::Uploads, "POST" | "PUT") | (Target::Upload(_), "PUT") => Some(Count::BlobPush),
+        (Target::Manifest(_), "GET") => Some(Count::ManifestPull),
+        (Target::Manifest(_), "PUT") => Some(Count::ManifestPush),
+        (Target::Tags, "GET") => Some(Count::TagsList),
+        _ => None,
     }
 }
 

@@ -5,6 +5,7 @@ use axum::http::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use kiln_control::Denied;
+use kiln_control::limits::Limited;
 use kiln_model::Digest;
 use kiln_registry::{Code, Misroute, Refusal};
 use kiln_store::{DatabaseErrorKind, Error as StoreError, ObjectErrorKind};
@@ -21,6 +22,8 @@ pub(super) struct OciError {
     status: StatusCode,
     errors: Vec<Entry>,
     headers: Vec<(HeaderName, HeaderValue)>,
+    /// What there was too much of.
+    exceeded: Option<Limited>,
 }
 
 #[derive(Debug, Serialize)]
@@ -42,6 +45,7 @@ impl OciError {
             status,
             errors: vec![entry],
             headers: Vec::new(),
+            exceeded: None,
         }
     }
 
@@ -95,6 +99,7 @@ impl OciError {
             status: StatusCode::NOT_FOUND,
             errors,
             headers: Vec::new(),
+            exceeded: None,
         }
     }
 }
@@ -174,8 +179,11 @@ impl From<Denied> for OciError {
             Denied::TooMany(exceeded) => {
                 let seconds = whole_seconds(exceeded.again);
                 let status = StatusCode::TOO_MANY_REQUESTS;
-                Self::new(status, Code::TooManyRequests, exceeded.to_string())
-                    .with_header(RETRY_AFTER, HeaderValue::from(seconds))
+                let refused = Self::new(status, Code::TooManyRequests, exceeded.to_string());
+                Self {
+                    exceeded: Some(exceeded.limited),
+                    ..refused.with_header(RETRY_AFTER, HeaderValue::from(seconds))
+                }
             }
             denied => Self::new(StatusCode::FORBIDDEN, Code::Denied, denied.to_string()),
         }
@@ -187,6 +195,10 @@ impl IntoResponse for OciError {
         let body = Json(json!({ "errors": self.errors }));
         let mut response = (self.status, body).into_response();
         response.headers_mut().extend(self.headers);
+        if let Some(limited) = self.exceeded {
+            // For whoever counts refusals.
+            response.extensions_mut().insert(limited);
+        }
         response
     }
 }

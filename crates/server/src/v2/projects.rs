@@ -24,13 +24,18 @@ pub(super) async fn find_or_create(call: &Call) -> OciResult<Repository> {
         project: ProjectUuid::mint(wall, entropy),
         organization: OrganizationUuid::mint(wall, entropy),
     };
-    let begin =
-        move |tx: &mut dyn Tx| Ok(projects::find_or_create(tx, &caller, &reference, ids)?.id);
+    let begin = move |tx: &mut dyn Tx| projects::find_or_create(tx, &caller, &reference, ids);
     match call.app.store.ledger.submit(begin).await {
-        Ok(project) => Ok(Repository {
-            project,
-            path: call.name.repository().to_owned(),
-        }),
+        Ok(project) => {
+            call.app.metrics.count_begun(
+                project.uuid == ids.project,
+                project.organization == ids.organization,
+            );
+            Ok(Repository {
+                project: project.id,
+                path: call.name.repository().to_owned(),
+            })
+        }
         Err(Denied::NotFound(_)) => Err(OciError::name_unknown()),
         Err(Denied::Unauthorized) => {
             let scope = [(&call.name, Action::Push)];

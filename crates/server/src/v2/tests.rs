@@ -2,6 +2,7 @@
 
 mod access;
 mod client;
+mod counted;
 mod discovery;
 mod hostile;
 mod pull;

@@ -6,13 +6,14 @@ use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
 use kiln_model::v0::Permission;
 use kiln_model::{Algorithm, Digest};
-use kiln_registry::{Chunk, Name, Refusal, Repository, Session, UploadId};
+use kiln_registry::{Chunk, Name, Refusal, Repository, Session, Target, UploadId};
 
 use super::CONTENT_DIGEST;
 use super::access::{self, Taking};
 use super::challenge::{self, Reason};
 use super::dispatch::Call;
 use super::error::{OciError, OciResult};
+use super::parameters::Parameters;
 use super::{bandwidth, drain, projects};
 use crate::range::Claimed;
 use crate::token::Action;
@@ -43,6 +44,13 @@ pub(super) async fn start_upload(call: &Call, body: Body) -> OciResult<Response>
 pub(super) async fn put_blob(call: &Call, body: Body) -> OciResult<Response> {
     let repository = projects::find_or_create(call).await?;
     receive(call, repository, body).await
+}
+
+/// The repository that a blob is to be taken from, if a request for an upload asks for that.
+pub(super) fn source_name(target: &Target, parameters: &Parameters) -> Option<Name> {
+    matches!(target, Target::Uploads)
+        .then(|| parameters.get("from")?.parse().ok())
+        .flatten()
 }
 
 pub(super) async fn get_upload(call: &Call, upload: UploadId) -> OciResult<Response> {

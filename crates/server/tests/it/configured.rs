@@ -95,6 +95,8 @@ async fn runners_are_offered_newer_programs(engine: Engine) {
     }
     channel.say(ready(VERSION)).await;
     assert_eq!(channel.hear().await, json!({"event": "no_job"}));
+    let sent = "runner_self_update_sent_total{update_channel=\"stable\"}";
+    assert!(town.metrics().await.contains(sent));
     channel
         .say(json!({"event": "ready", "poll_timeout": 1}))
         .await;

@@ -4,6 +4,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Error;
 
+use crate::live::{next_piece, tell};
+use crate::outputs::Upload;
 use crate::town::{Answer, BMF, Channel, Place, Town, on_both_engines, text};
 
 on_both_engines!(
@@ -12,6 +14,8 @@ on_both_engines!(
     a_claim_without_a_job_is_null,
     a_claim_that_was_not_heard_is_answered_again,
     a_failure_is_flat_too,
+    what_a_job_writes_on_its_own_socket_is_live_and_kept,
+    a_flat_result_may_name_what_was_uploaded_beside_it,
     a_cancel_is_pushed_to_the_socket,
     only_live_jobs_of_this_runner_have_a_socket,
     a_pull_token_is_renewed_while_the_lease_lives,
@@ -94,6 +98,43 @@ async fn a_failure_is_flat_too(town: &Town) {
     assert_eq!(shown["status"], "failed");
     assert_eq!(shown["output"]["error"], "no luck");
     assert_eq!(shown["output"]["results"][0]["exit_code"], 3);
+}
+
+async fn what_a_job_writes_on_its_own_socket_is_live_and_kept(town: &Town) {
+    let place = town.place().await;
+    let (mut socket, job) = running(town, &place).await;
+    tell(&mut socket, 0, "so far").await;
+    next_piece(town, &place, &job, None).await;
+    socket.say(json!({"event": "heartbeat"})).await;
+    assert_eq!(
+        socket.hear().await,
+        acknowledged(),
+        "output is not answered"
+    );
+    town.cancel(&place, &job).await;
+    let shown = town.job(&place, &job).await;
+    assert_eq!(shown["output"]["results"][0]["stdout"], "so far");
+}
+
+async fn a_flat_result_may_name_what_was_uploaded_beside_it(town: &Town) {
+    let place = town.place().await;
+    let (mut socket, job) = running(town, &place).await;
+    let upload = Upload::new(town, &place, &job, BMF.as_bytes());
+    upload.whole().await;
+    socket
+        .say(json!({
+            "event": "completed", "exit_code": 0, "stdout": "{\"ad",
+            "large": upload.result()["large"],
+        }))
+        .await;
+    assert_eq!(socket.hear().await, acknowledged());
+    town.until(&place, &job, "process").await;
+    let shown = town.job(&place, &job).await;
+    assert_eq!(shown["output"]["large"]["size"], BMF.len());
+    let report = town
+        .get(&format!("/v0/projects/{}/reports", place.project))
+        .await;
+    assert_eq!(report.body[0]["status"], "ready", "{report:?}");
 }
 
 async fn a_cancel_is_pushed_to_the_socket(town: &Town) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::town::{Town, completed, on_both_engines, text};
+use crate::town::{Engine, Town, completed, on_both_engines, text, town};
 
 on_both_engines!(
     a_pending_job_is_canceled_and_never_assigned,
@@ -13,7 +13,6 @@ on_both_engines!(
     a_feed_ends_when_the_output_cannot_be_read,
     jobs_are_listed_by_status,
     unknown_and_foreign_jobs_look_alike,
-    what_happens_is_counted,
 );
 
 async fn a_pending_job_is_canceled_and_never_assigned(town: &Town) {
@@ -147,21 +146,40 @@ async fn unknown_and_foreign_jobs_look_alike(town: &Town) {
     assert_eq!(seen[0].0, 404);
 }
 
+/// Each server counts for itself.
 async fn what_happens_is_counted(town: &Town) {
     let place = town.place().await;
     let (mut channel, job) = town.running(&place).await;
     channel.say(completed(&job)).await;
     channel.hear().await;
-    let response = reqwest::get(format!("{}/metrics", town.url)).await.unwrap();
-    let text = response.text().await.unwrap();
+    town.until(&place, &job, "process").await;
+    let text = town.metrics().await;
     for name in [
+        "server_startup_total 1",
+        "runner_create_total",
+        "project_create_total",
         "run_create_total",
+        "report_create_total",
+        "report_create_duration_seconds_count",
+        "metrics_create_total",
         "runner_job_claim_total",
         "runner_job_update_total{job_status=\"completed\"}",
         "job_queue_duration_seconds_count{priority_tier=\"enterprise\"}",
         "job_run_duration_seconds_count{priority_tier=\"enterprise\"}",
+        "runner_state{state=\"idle\"}",
+        "runner_state{state=\"executing\"}",
         "runner_connected",
     ] {
         assert!(text.contains(name), "{name} is not in\n{text}");
     }
+}
+
+#[tokio::test]
+async fn what_happens_is_counted_on_sqlite() {
+    what_happens_is_counted(town(Engine::Sqlite)).await;
+}
+
+#[tokio::test]
+async fn what_happens_is_counted_on_postgresql() {
+    what_happens_is_counted(town(Engine::Postgres)).await;
 }

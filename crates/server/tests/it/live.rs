@@ -11,7 +11,7 @@ on_both_engines!(
     the_result_takes_the_place_of_what_was_told_before,
 );
 
-async fn tell(channel: &mut Channel, start: usize, text: &str) {
+pub(crate) async fn tell(channel: &mut Channel, start: usize, text: &str) {
     let message = json!({
         "event": "output", "iteration": 0, "stream": "stdout", "start": start, "text": text,
     });
@@ -19,7 +19,12 @@ async fn tell(channel: &mut Channel, start: usize, text: &str) {
 }
 
 /// The id of the next piece of output in a feed that begins after `last`.
-async fn next_piece(town: &Town, place: &Place, job: &str, last: Option<&str>) -> String {
+pub(crate) async fn next_piece(
+    town: &Town,
+    place: &Place,
+    job: &str,
+    last: Option<&str>,
+) -> String {
     let path = format!(
         "/v0/projects/{}/jobs/{job}/events?output=true",
         place.project

@@ -1,4 +1,5 @@
-//! The bench door from the outside: a real server, real HTTP and WebSocket, on both engines.
+//! The bench door from the outside: a real server, real HTTP and WebSocket, on both engines, and on two servers one of which
+//! is killed now and then.
 
 #[cfg(test)]
 mod billing;
@@ -20,6 +21,8 @@ mod live;
 mod otlp;
 #[cfg(test)]
 mod outputs;
+#[cfg(test)]
+mod pair;
 #[cfg(test)]
 mod runs;
 #[cfg(test)]

@@ -28,7 +28,7 @@ fn digest(bytes: &[u8]) -> String {
         .to_string()
 }
 
-struct Upload<'a> {
+pub(crate) struct Upload<'a> {
     town: &'a Town,
     place: &'a Place,
     job: &'a str,
@@ -36,7 +36,12 @@ struct Upload<'a> {
 }
 
 impl<'a> Upload<'a> {
-    const fn new(town: &'a Town, place: &'a Place, job: &'a str, bytes: &'a [u8]) -> Self {
+    pub(crate) const fn new(
+        town: &'a Town,
+        place: &'a Place,
+        job: &'a str,
+        bytes: &'a [u8],
+    ) -> Self {
         Self {
             town,
             place,
@@ -54,7 +59,8 @@ impl<'a> Upload<'a> {
     }
 
     async fn ask(&self, method: Method, query: &str, body: &[u8]) -> Answer {
-        let url = format!("{}{}{query}", self.town.url, self.path());
+        let door = self.town.door();
+        let url = format!("{}{}{query}", door.url(), self.path());
         let response = reqwest::Client::new()
             .request(method, url)
             .header(AUTHORIZATION, format!("Bearer {}", self.place.key))
@@ -80,7 +86,7 @@ impl<'a> Upload<'a> {
         self.ask(Method::POST, "", &[]).await
     }
 
-    async fn whole(&self) {
+    pub(crate) async fn whole(&self) {
         let middle = self.bytes.len() / 2;
         assert_eq!(self.put(0, middle).await.body["received"], middle);
         let end = self.bytes.len();
@@ -89,7 +95,7 @@ impl<'a> Upload<'a> {
     }
 
     /// A result whose standard output is what was uploaded.
-    fn result(&self) -> Value {
+    pub(crate) fn result(&self) -> Value {
         let size = self.bytes.len();
         json!({
             "event": "completed", "job": self.job, "results": [{"exit_code": 0, "stdout": "{\"ad", "stderr": "small"}],
@@ -101,8 +107,9 @@ impl<'a> Upload<'a> {
 }
 
 async fn read(town: &Town, path: &str, range: Option<&str>) -> (u16, String) {
+    let door = town.door();
     let mut request = reqwest::Client::new()
-        .get(format!("{}{path}", town.url))
+        .get(format!("{}{path}", door.url()))
         .header(AUTHORIZATION, format!("Bearer {}", town.admin));
     if let Some(range) = range {
         request = request.header(RANGE, range);

@@ -124,8 +124,9 @@ async fn half_a_request_is_refused(town: &Town) {
 }
 
 async fn bodies_that_are_no_json_are_refused(town: &Town) {
+    let door = town.door();
     let response = reqwest::Client::new()
-        .post(format!("{}/v0/run", town.url))
+        .post(format!("{}/v0/run", door.url()))
         .bearer_auth(&town.admin)
         .body("{bad")
         .send()
@@ -185,7 +186,7 @@ async fn images_come_from_the_own_registry(town: &Town) {
         "Failed to resolve image tag for `image:no-such-tag`: Manifest not found: no-such-tag",
     )
     .await;
-    let host = town.url.trim_start_matches("http://");
+    let host = town.public_url.trim_start_matches("http://");
     town.submit(&place, json!({"image": format!("{host}/{IMAGE}")}))
         .await;
 }

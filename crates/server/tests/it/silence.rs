@@ -27,6 +27,17 @@ fn town(engine: Engine) -> &'static Town {
     .get_or_init(|| Town::start(engine, TIMES))
 }
 
+/// Also of a runner that went away: the server counts what it decides, not what it can tell.
+async fn a_runner_that_went_away_is_counted_when_it_is_given_up(engine: Engine) {
+    let town = town(engine);
+    let place = town.place().await;
+    let (channel, job) = town.running(&place).await;
+    drop(channel);
+    town.until(&place, &job, "lost_contact").await;
+    let text = town.metrics().await;
+    assert!(text.contains("runner_heartbeat_timeout_total"), "{text}");
+}
+
 /// A runner that only pings is silent: its job is failed, its channel closed, and its real result still counts.
 async fn pings_do_not_keep_a_job_alive(engine: Engine) {
     let town = town(engine);
@@ -65,6 +76,16 @@ async fn pings_do_not_keep_a_job_alive_on_sqlite() {
 #[tokio::test]
 async fn pings_do_not_keep_a_job_alive_on_postgresql() {
     Box::pin(pings_do_not_keep_a_job_alive(Engine::Postgres)).await;
+}
+
+#[tokio::test]
+async fn a_runner_that_went_away_is_counted_when_it_is_given_up_on_sqlite() {
+    a_runner_that_went_away_is_counted_when_it_is_given_up(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_runner_that_went_away_is_counted_when_it_is_given_up_on_postgresql() {
+    a_runner_that_went_away_is_counted_when_it_is_given_up(Engine::Postgres).await;
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A server per engine that all tests share, and what they need to talk to it.
+//! A server per engine that all tests share, two that share an engine, and what tests need to talk to them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
@@ -15,7 +15,9 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-/// Runs each of the named tests on both engines.
+use crate::pair::{Attempt, Open};
+
+/// Runs each of the named tests on both engines, and on two servers.
 macro_rules! on_both_engines {
     ($($name:ident),* $(,)?) => {
         mod sqlite {
@@ -28,6 +30,12 @@ macro_rules! on_both_engines {
             $(#[tokio::test]
             async fn $name() {
                 super::$name($crate::town::town($crate::town::Engine::Postgres)).await;
+            })*
+        }
+        mod two_servers {
+            $(#[tokio::test]
+            async fn $name() {
+                $crate::pair::survives(async |town| super::$name(&town).await).await;
             })*
         }
     };
@@ -59,8 +67,32 @@ pub(crate) fn town(engine: Engine) -> &'static Town {
 
 #[derive(Debug)]
 pub(crate) struct Town {
-    pub(crate) url: String,
+    doors: Doors,
     pub(crate) admin: String,
+    /// What clients are told to call it.
+    pub(crate) public_url: String,
+}
+
+#[derive(Debug)]
+enum Doors {
+    One(String),
+    Two(Arc<Attempt>),
+}
+
+/// Where something is opened, until it is closed.
+#[derive(Debug)]
+pub(crate) enum Door {
+    One(String),
+    OneOfTwo(Open),
+}
+
+impl Door {
+    pub(crate) fn url(&self) -> &str {
+        match self {
+            Self::One(url) => url,
+            Self::OneOfTwo(open) => &open.url,
+        }
+    }
 }
 
 /// A project with a spec of its own and a runner for it.
@@ -80,6 +112,21 @@ pub(crate) struct Answer {
 }
 
 impl Town {
+    pub(crate) const fn of_two(attempt: Arc<Attempt>, admin: String, public_url: String) -> Self {
+        Self {
+            doors: Doors::Two(attempt),
+            admin,
+            public_url,
+        }
+    }
+
+    pub(crate) fn door(&self) -> Door {
+        match &self.doors {
+            Doors::One(url) => Door::One(url.clone()),
+            Doors::Two(attempt) => Door::OneOfTwo(attempt.open()),
+        }
+    }
+
     pub(crate) fn start(engine: Engine, times: JobTimes) -> Self {
         Self::start_with(engine, move |config| ServerConfig { times, ..config })
     }
@@ -89,8 +136,7 @@ impl Town {
         engine: Engine,
         configure: impl FnOnce(ServerConfig) -> ServerConfig + Send + 'static,
     ) -> Self {
-        // The client insists on one, though nothing here is encrypted; a second call finds it installed.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        install_crypto();
         let (tell, told) = mpsc::channel();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -109,8 +155,12 @@ impl Town {
                 };
                 let server = Server::start(config, clock, entropy).await.unwrap();
                 let admin = server.admin_key().unwrap().to_owned();
-                let url = server.public_url().to_owned();
-                tell.send(Self { url, admin }).unwrap();
+                let town = Self {
+                    doors: Doors::One(format!("http://{}", server.address())),
+                    public_url: server.public_url().to_owned(),
+                    admin,
+                };
+                tell.send(town).unwrap();
                 std::future::pending::<()>().await;
             });
         });
@@ -134,7 +184,8 @@ impl Town {
         key: Option<&str>,
         body: Option<Value>,
     ) -> Answer {
-        let mut request = reqwest::Client::new().request(method, format!("{}{path}", self.url));
+        let door = self.door();
+        let mut request = reqwest::Client::new().request(method, format!("{}{path}", door.url()));
         if let Some(key) = key {
             request = request.header(AUTHORIZATION, format!("Bearer {key}"));
         }
@@ -148,6 +199,13 @@ impl Town {
             total: total.map(|total| total.to_str().unwrap().to_owned()),
             body: serde_json::from_slice(&response.bytes().await.unwrap()).unwrap_or(Value::Null),
         }
+    }
+
+    /// What operators see.
+    pub(crate) async fn metrics(&self) -> String {
+        let door = self.door();
+        let answer = reqwest::get(format!("{}/metrics", door.url())).await;
+        answer.unwrap().text().await.unwrap()
     }
 
     pub(crate) async fn place(&self) -> Place {
@@ -228,8 +286,9 @@ impl Town {
     }
 
     pub(crate) async fn feed_at(&self, path: &str, last: Option<&str>) -> Feed {
+        let door = self.door();
         let mut request = reqwest::Client::new()
-            .get(format!("{}{path}", self.url))
+            .get(format!("{}{path}", door.url()))
             .header(AUTHORIZATION, format!("Bearer {}", self.admin))
             .header(ACCEPT, "text/event-stream");
         if let Some(last) = last {
@@ -240,6 +299,7 @@ impl Town {
         Feed {
             response,
             buffer: String::new(),
+            _door: door,
         }
     }
 
@@ -249,13 +309,17 @@ impl Town {
     }
 
     pub(crate) async fn dial(&self, path: &str, key: &str) -> Result<Channel, Error> {
-        let url = format!("{}{path}", self.url.replacen("http", "ws", 1));
+        let door = self.door();
+        let url = format!("{}{path}", door.url().replacen("http", "ws", 1));
         let mut request = url.into_client_request()?;
         request
             .headers_mut()
             .insert(AUTHORIZATION, format!("Bearer {key}").parse().unwrap());
         let (socket, _) = connect_async(request).await?;
-        Ok(Channel { socket })
+        Ok(Channel {
+            socket,
+            _door: door,
+        })
     }
 
     /// A channel that has just been given the job it asked for.
@@ -277,11 +341,17 @@ impl Town {
     }
 }
 
+/// The client insists on one, though nothing here is encrypted; a second call finds it installed.
+pub(crate) fn install_crypto() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
 /// Server-sent events: id and name.
 #[derive(Debug)]
 pub(crate) struct Feed {
     response: reqwest::Response,
     buffer: String,
+    _door: Door,
 }
 
 impl Feed {
@@ -308,6 +378,7 @@ impl Feed {
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    _door: Door,
 }
 
 impl Channel {

@@ -174,6 +174,29 @@ fn the_registry_says_it_in_its_own_words() {
 }
 
 #[test]
+fn refusals_are_counted_by_what_there_was_too_much_of() {
+    let town = town("address-requests=1/1/1,user-runs=1/1/1,registry-bytes=1/1/1");
+    let key = town.person("counted");
+    for _ in 0..2 {
+        town.raw("GET", "/v2/", None, None);
+        town.raw("POST", "/v0/run", Some(&key), Some(&run("counted")));
+    }
+    let start = town.raw("POST", "/v2/heavy/blobs/uploads/", Some(&town.key), None);
+    let place = start.header("location").unwrap().to_owned();
+    for _ in 0..2 {
+        town.raw("PATCH", &place, Some(&town.key), Some(&json!("x")));
+    }
+    let text = String::from_utf8(town.raw("GET", "/metrics", None, None).body).unwrap();
+    for line in [
+        "request_max_total 1\n",
+        "run_claimed_max_total 1\n",
+        "oci_bandwidth_max_total 1\n",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+}
+
+#[test]
 fn what_is_limited_is_shown() {
     let shown = |limits| town(limits).get("/v0/server/config").expect(200)["rate_limits"].clone();
     assert_eq!(shown("off"), "off");

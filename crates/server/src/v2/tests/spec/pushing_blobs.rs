@@ -90,6 +90,23 @@ async fn end_5_chunks_the_last_with_the_put_or_before_it() {
     }
 }
 
+/// The specification lets a registry announce how small a chunk may be; one byte is enough here.
+#[tokio::test]
+async fn end_4a_announces_no_smallest_chunk_since_none_is_too_small() {
+    let door = Door::open().await;
+    let start = door.call("POST", UPLOADS, &[], b"").await;
+    assert_eq!(start.header("OCI-Chunk-Min-Length"), None);
+    let at = start.header("Location").unwrap();
+    for first in 0..BYTES.len() {
+        let sent = chunk(&door, "PATCH", at, first..first + 1).await;
+        assert_eq!(sent.status, 202, "{sent:?}");
+    }
+    let [digest, _] = digests();
+    let put = format!("{at}?digest={digest}");
+    let pushed = door.call("PUT", &put, &[], b"").await;
+    is_there(&door, &pushed, &digest).await;
+}
+
 #[tokio::test]
 async fn end_5_a_chunk_out_of_order_is_refused_and_the_upload_goes_on() {
     let door = Door::open().await;
@@ -148,6 +165,22 @@ async fn an_upload_may_say_its_algorithm_in_advance() {
         let start = door.call("POST", &path, &[], b"").await;
         assert_eq!(start.status, status, "{algorithm}");
     }
+}
+
+/// Clients ask for one token and try once more: it must be one for both.
+#[tokio::test]
+async fn end_11_who_comes_without_a_token_is_told_of_both_repositories() {
+    let door = Door::open().await;
+    let digest = door.push_blob("theirs", BYTES).await;
+    let path = format!("/v2/ours/blobs/uploads/?mount={digest}&from=theirs");
+    let refused = door.send("POST", &path, &[], b"").await;
+    assert_eq!(refused.status, 401, "{refused:?}");
+    let scope = "repository:ours:pull,push repository:theirs:pull";
+    let challenge = refused.header("WWW-Authenticate").unwrap();
+    assert!(challenge.contains(scope), "{challenge}");
+    let token = door.token(&scope.replace(' ', "%20")).await;
+    let mounted = door.call_as(&token, "POST", &path, &[], b"").await;
+    is_there(&door, &mounted, &digest).await;
 }
 
 #[tokio::test]

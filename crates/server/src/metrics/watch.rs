@@ -1,0 +1,22 @@
+//! What the kernel does is counted where it does it, whether or not a runner is connected.
+
+use kiln_control::tasks::Watch;
+use kiln_model::Trigger;
+
+use super::Count;
+use crate::app::Shared;
+
+#[derive(Debug)]
+pub(crate) struct Counting(pub(crate) Shared);
+
+impl Watch for Counting {
+    fn passed(&self, trigger: Trigger) {
+        if let Some(what) = Count::passed(trigger) {
+            self.0.metrics.count(what);
+        }
+    }
+
+    fn measured(&self, metrics: usize) {
+        self.0.metrics.add(Count::MetricsCreate, metrics);
+    }
+}
