@@ -25,6 +25,6 @@ mod usage;
 pub use handler::{BillingHandler, Prepared, worker};
 pub use outbox::{BILLING, ensure};
 pub use sink::{Delivery, NoBilling, Sink, Told, idempotency_key};
-pub use usage::usage;
+pub use usage::{Used, usage};
 
 pub(crate) use charge::{charge, charge_alive};

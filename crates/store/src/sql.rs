@@ -38,6 +38,7 @@ pub mod stats;
 pub mod testbed;
 pub mod threshold;
 pub mod threshold_model;
+pub mod usage;
 pub mod waiting;
 
 use std::str::FromStr;

@@ -123,6 +123,10 @@ pub struct Usage {
     pub end_time: DateTime,
     /// Begun minutes of jobs.
     pub runner_minutes: u64,
+    /// Numbers of reports.
+    pub metrics: u64,
+    /// How many combinations of testbed, benchmark and measure they are of.
+    pub active_series: u64,
 }
 
 /// How an organization is served, as stock clients know it.

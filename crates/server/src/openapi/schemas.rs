@@ -199,6 +199,7 @@ schemas! {
     "Usage": [
         is("organization", Uuid), is("kind", OneOf(&["self_hosted_free", "self_hosted_licensed"])), is("plan", One("Plan")),
         is("start_time", Time), is("end_time", Time), is("runner_minutes", Integer),
+        is("metrics", Integer), is("active_series", Integer),
     ];
     "NewBackup": [perhaps("compress", Boolean), may("data_store", Text), perhaps("remove", Boolean)];
     "Backup": [is("created", Time), is("file", Text)];

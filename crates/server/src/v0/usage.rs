@@ -36,7 +36,8 @@ pub(super) async fn get_usage(
     let end = asked.end_time.map_or(now, Millis);
     let read =
         move |query: &mut dyn Query| billing::usage(query, &caller, &reference, (start, end));
-    let (organization, minutes) = app.store.reader.read(read).await?;
+    let used = app.store.reader.read(read).await?;
+    let organization = used.organization;
     Ok(Json(Usage {
         organization: organization.uuid,
         kind: match organization.plan {
@@ -48,6 +49,8 @@ pub(super) async fn get_usage(
         plan: plan(&organization),
         start_time: DateTime(start),
         end_time: DateTime(end),
-        runner_minutes: minutes,
+        runner_minutes: used.minutes,
+        metrics: used.measured.metrics,
+        active_series: used.measured.series,
     }))
 }
