@@ -90,6 +90,8 @@ pub(crate) struct Open {
 struct ServerProcess {
     child: Child,
     url: String,
+    /// It may go on to speak.
+    _stdout: BufReader<ChildStdout>,
 }
 
 impl std::fmt::Debug for Pair {
@@ -193,21 +195,28 @@ impl ServerProcess {
     /// This program again, as a server; with the administrator's key, if it made one.
     fn start(database: &str, objects: &std::path::Path) -> (Self, String) {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "pair::be_a_server", "--ignored", "--nocapture"])
+            .args(["--exact", "pair::a_server_ends_with_whoever_started_it"])
+            .arg("--nocapture")
             .env(DATABASE, database)
             .env(OBJECTS, objects)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let (url, admin) = heard(child.stdout.take().unwrap());
-        (Self { child, url }, admin)
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let (url, admin) = heard(&mut stdout);
+        let server = Self {
+            child,
+            url,
+            _stdout: stdout,
+        };
+        (server, admin)
     }
 }
 
 /// What a server says when it listens.
-fn heard(stdout: ChildStdout) -> (String, String) {
-    for line in BufReader::new(stdout).lines() {
+fn heard(stdout: &mut BufReader<ChildStdout>) -> (String, String) {
+    for line in stdout.lines() {
         let line = line.unwrap();
         if let Some((_, said)) = line.split_once(LISTENING) {
             let mut words = said.split_whitespace().map(str::to_owned);
@@ -228,12 +237,24 @@ fn random() -> usize {
     usize::from(u16::from_le_bytes(bytes))
 }
 
+/// Of the processes of these tests it is the one that serves.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "it is one of the two servers: the tests start it as a process of its own"]
-async fn be_a_server() {
+async fn a_server_ends_with_whoever_started_it() {
+    if let Ok(database) = std::env::var(DATABASE) {
+        return serve(database).await;
+    }
+    let check = || {
+        let objects = tempfile::tempdir().unwrap();
+        let (mut server, _) = ServerProcess::start(&postgres_database(), objects.path());
+        drop(server.child.stdin.take());
+        assert!(server.child.wait().unwrap().success());
+    };
+    tokio::task::spawn_blocking(check).await.unwrap();
+}
+
+async fn serve(database: String) {
     install_crypto();
     let (clock, entropy) = (Arc::new(SystemClock::new()), Arc::new(SystemEntropy));
-    let database = std::env::var(DATABASE).unwrap();
     let store = StoreConfig {
         objects: std::env::var(OBJECTS).unwrap(),
         ..StoreConfig::new(database, clock.clone(), entropy.clone())
