@@ -15,8 +15,8 @@ use crate::stopwatch::Stopwatch;
 use crate::target::{Target, Verdict};
 
 /// Each writes 200 MB three times.
-const ROUNDS: u32 = 5;
-const SECOND_STARTS: u32 = 200;
+const ROUNDS: u32 = 3;
+const SECOND_STARTS: u32 = 100;
 const SECOND_START_MS: f64 = 20.0;
 
 /// One way to make a root file system of an image.

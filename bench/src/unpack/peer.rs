@@ -1,6 +1,6 @@
 //! What a user would pick instead. Programs of Debian, as they are.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Unpacker;
@@ -35,13 +35,17 @@ impl Unpacker for Umoci {
 }
 
 pub(super) struct Podman {
+    /// It names an image after its path, and takes no name with capitals, which temporary directories have.
+    above: PathBuf,
     image: String,
 }
 
 impl Podman {
     pub(super) fn of(layout: &Path) -> Self {
+        let name = layout.file_name().unwrap_or_default();
         Self {
-            image: format!("oci:{}:{TAG}", layout.display()),
+            above: layout.parent().unwrap_or(layout).to_owned(),
+            image: format!("oci:{}:{TAG}", name.display()),
         }
     }
 }
@@ -55,6 +59,7 @@ impl Unpacker for Podman {
         let mut podman = Command::new("podman");
         podman.arg("--root").arg(to.join("root"));
         podman.arg("--runroot").arg(to.join("run"));
+        podman.current_dir(&self.above);
         run(podman.args(["pull", "--quiet", &self.image]))
     }
 
