@@ -3,7 +3,7 @@
 mod handler;
 
 pub(crate) use handler::status;
-pub use handler::{Objects, Prepared, TaskHandler};
+pub use handler::{Objects, Prepared, Putting, Resting, TaskHandler};
 
 use kiln_kernel::{Kind, Message, TimerKey, inbox, timers};
 use kiln_model::Millis;

@@ -22,7 +22,8 @@ pub fn record(tx: &mut dyn Tx, report: &Report, metrics: &[ReportMetric]) -> Res
     let ids = Ids::new(report.uuid);
     let mut places = Places::default();
     let judges = Judges::of(tx, report)?;
-    let history = History::of(tx, report)?;
+    // Read when somebody asks: most reports are judged by nobody.
+    let mut history = None;
     let mut entries = Vec::with_capacity(metrics.len());
     let mut seen = BTreeSet::new();
     for metric in metrics {
@@ -34,6 +35,10 @@ pub fn record(tx: &mut dyn Tx, report: &Report, metrics: &[ReportMetric]) -> Res
         }
         let verdict = match judges.of_metric(place.measure, place.benchmark) {
             Some(by) => {
+                let history = match &mut history {
+                    Some(history) => history,
+                    unread @ None => unread.insert(History::of(tx, report)?),
+                };
                 let values = history.of_series(tx, place.series, by)?;
                 let judged = judge(&by.model, benchmark, &values, metric.value, place.direction);
                 judged.map(|judged| Verdict::new(by, judged, wants_no_alert))
