@@ -7,6 +7,7 @@ use clap::{Parser, ValueEnum};
 use tempfile::TempDir;
 
 use crate::failure::Failure;
+use crate::fleet::Part;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,6 +16,8 @@ Examples:
   cargo xtask bench kernel --json          for a program
   cargo xtask bench verdicts               how often paired verdicts are right
   cargo xtask bench registry               push and pull with skopeo, some minutes
+  cargo xtask bench fleet                  a server with ten thousand runners, some minutes
+  cargo xtask bench fleet hand submit      two parts of it
   cargo xtask bench microvm                machines of QEMU, some minutes
   cargo xtask bench unpack                 200 MB beside umoci and podman, a minute
   cargo xtask bench --slow-fsync 4.5       as on a disk that takes 4.5 ms longer than this one
@@ -29,6 +32,10 @@ pub(crate) struct Arguments {
     /// What to measure.
     #[arg(value_enum, default_value_t = Subject::All)]
     pub(crate) subject: Subject,
+
+    /// Which parts of `fleet`; all of them without this.
+    #[arg(value_enum, value_name = "PART")]
+    pub(crate) parts: Vec<Part>,
 
     /// How long each side of a comparison is measured, over all rounds.
     #[arg(long, value_name = "N", default_value = "5", value_parser = seconds)]
@@ -65,6 +72,8 @@ pub(crate) enum Subject {
     Adapters,
     /// Push and pull with skopeo, beside `docker-registry`. Takes minutes, and so is not part of `all`.
     Registry,
+    /// Runners with a server: hand, lifecycles, submit, idle, history. Takes minutes, and so is not part of `all`.
+    Fleet,
     /// Chambers beside bwrap, crun and podman.
     Chamber,
     /// What a runner adds to a job whose image it has.
@@ -90,7 +99,10 @@ impl Arguments {
 
 impl Subject {
     pub(crate) fn includes(self, other: Self) -> bool {
-        let takes_minutes = matches!(other, Self::Registry | Self::Microvm | Self::Unpack);
+        let takes_minutes = matches!(
+            other,
+            Self::Registry | Self::Microvm | Self::Unpack | Self::Fleet
+        );
         self == other || (self == Self::All && !takes_minutes)
     }
 }
@@ -141,6 +153,13 @@ mod tests {
         assert_eq!(arguments.subject, Subject::Kernel);
         assert_eq!(arguments.seconds, Duration::from_millis(500));
         assert!(arguments.json && arguments.check);
+    }
+
+    #[test]
+    fn parts_of_a_fleet_are_named_behind_it() {
+        let arguments = parse(&["fleet", "hand", "idle", "--json"]).unwrap();
+        assert_eq!(arguments.parts, [Part::Hand, Part::Idle]);
+        assert!(parse(&["fleet", "fsync"]).is_err());
     }
 
     #[test]

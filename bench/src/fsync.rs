@@ -57,6 +57,11 @@ impl Fsync {
         }
     }
 
+    /// How long such a share of the calls took at most.
+    pub(crate) fn quantile_ms(&self, share: f64) -> f64 {
+        quantile(&self.millis, share)
+    }
+
     pub(crate) fn times(&self) -> FsyncTimes {
         FsyncTimes {
             median_ms: quantile(&self.millis, 0.5),

@@ -6,6 +6,7 @@ mod aside;
 mod chamber;
 mod commits;
 mod failure;
+mod fleet;
 mod fsync;
 mod kernel;
 mod ledger;
@@ -81,6 +82,10 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     }
     if arguments.subject.includes(Subject::Registry) {
         measurements.extend(registry::measure(place.path(), &say)?);
+    }
+    if arguments.subject.includes(Subject::Fleet) {
+        let parts = &arguments.parts;
+        measurements.extend(fleet::measure(place.path(), parts, window, &say)?);
     }
     if arguments.subject.includes(Subject::Chamber) {
         measurements.push(chamber::measure(place.path(), window, &say)?);

@@ -14,6 +14,7 @@ use crate::target::{Target, Verdict};
 use images::Workload;
 pub(crate) use images::noise;
 use server::{Running, Which};
+pub(crate) use server::{build, kib};
 
 /// Fewer than elsewhere: each moves a gigabyte.
 const ROUNDS: u32 = 3;
@@ -29,7 +30,7 @@ struct Turn {
 
 pub(crate) fn measure(place: &Path, say: &dyn Fn(&str)) -> Result<Vec<Measurement>, Failure> {
     say("registry: building kiln");
-    let kiln = server::build()?;
+    let kiln = build()?;
     let mut measurements = Vec::new();
     for workload in [Workload::Large, Workload::Small] {
         let ours = Running::start(Which::Kiln, &kiln, &place.join("kiln"))?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use kiln_control::tasks::Objects;
+use kiln_control::tasks::{Objects, Putting};
 use kiln_model::Digest;
 use kiln_store::{Error, ObjectErrorKind, ObjectKey};
 
@@ -28,6 +28,19 @@ impl SimObjects {
         self.lock().bodies.get(key).cloned()
     }
 
+    pub(crate) fn put(&self, key: &ObjectKey, body: Vec<u8>) -> Result<(), Error> {
+        let mut state = self.lock();
+        if state.failures > 0 {
+            state.failures -= 1;
+            return Err(Error::Object {
+                kind: ObjectErrorKind::Io,
+                message: "the object store does not answer".to_owned(),
+            });
+        }
+        state.bodies.insert(key.to_string(), body);
+        Ok(())
+    }
+
     /// Whether some object has exactly these bytes.
     pub(crate) fn has_body(&self, bytes: &[u8]) -> bool {
         self.lock().bodies.values().any(|body| body == bytes)
@@ -39,17 +52,9 @@ impl SimObjects {
 }
 
 impl Objects for SimObjects {
-    fn put(&self, key: &ObjectKey, _: &Digest, body: &[u8]) -> Result<(), Error> {
-        let mut state = self.lock();
-        if state.failures > 0 {
-            state.failures -= 1;
-            return Err(Error::Object {
-                kind: ObjectErrorKind::Io,
-                message: "the object store does not answer".to_owned(),
-            });
-        }
-        state.bodies.insert(key.to_string(), body.to_vec());
-        Ok(())
+    fn start_put(&self, key: &ObjectKey, _: &Digest, body: Vec<u8>) -> Putting {
+        let put = self.put(key, body);
+        Box::new(move || put)
     }
 
     fn get(&self, key: &ObjectKey, _: &Digest) -> Result<Vec<u8>, Error> {

@@ -78,11 +78,11 @@ impl Server {
 
     /// Writes the heartbeats of the last second.
     pub(crate) fn flush(&mut self, notes: &mut Vec<Note>) -> Result<(), Trouble> {
-        if self.heartbeats.is_empty() {
-            return Ok(());
-        }
         let beats = std::mem::take(&mut self.beats);
-        let truths = self.write(self.heartbeats.take())?.map_err(unexpected)?;
+        let mut truths = Vec::new();
+        for flush in self.heartbeats.take() {
+            truths.extend(self.write(flush)?.map_err(unexpected)?);
+        }
         for truth in truths {
             let key = (truth.job, truth.believed);
             if truth.is_over() {

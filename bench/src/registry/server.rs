@@ -23,7 +23,7 @@ pub(super) struct Running {
 }
 
 /// Builds the program beside this one, with the same optimisation.
-pub(super) fn build() -> Result<PathBuf, Failure> {
+pub(crate) fn build() -> Result<PathBuf, Failure> {
     let own = std::env::current_exe().map_err(|source| Failure::io("find this program", source))?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let built = Command::new(cargo)
@@ -151,7 +151,8 @@ impl Drop for Running {
     }
 }
 
-fn kib(process: u32, line: &str) -> Result<u64, Failure> {
+/// What `/proc/PID/status` says in the line that begins so.
+pub(crate) fn kib(process: u32, line: &str) -> Result<u64, Failure> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))
         .map_err(|source| Failure::io("read a process's memory", source))?;
     status

@@ -71,6 +71,16 @@ pub fn project<Q: Query + ?Sized>(
     permission: Permission,
 ) -> Result<Project, Denied> {
     let found = project::find_by_ref(query, reference)?.ok_or(Denied::NotFound("project"))?;
+    found_project(query, caller, found, permission)
+}
+
+/// The same for one that was found already.
+pub(crate) fn found_project<Q: Query + ?Sized>(
+    query: &mut Q,
+    caller: &Caller,
+    found: Project,
+    permission: Permission,
+) -> Result<Project, Denied> {
     if may_in_project(query, caller, &found, permission)? {
         Ok(found)
     } else if may_in_project(query, caller, &found, Permission::View)? {

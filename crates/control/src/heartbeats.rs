@@ -6,9 +6,12 @@ use std::sync::Mutex;
 
 use kiln_model::{Millis, Status};
 use kiln_store::Tx;
-use kiln_store::sql::{heartbeat, job};
+use kiln_store::sql::heartbeat;
 
 use crate::{Denied, billing};
+
+/// How many one closure writes: a few milliseconds of the ledger's time.
+const AT_ONCE: usize = 1_000;
 
 #[derive(Debug, Default)]
 pub struct Heartbeats {
@@ -52,41 +55,57 @@ impl Heartbeats {
         }
     }
 
-    /// What is to be written, as a closure for the ledger; it answers the truth about each job.
-    pub fn take(&self) -> impl FnMut(&mut dyn Tx) -> Result<Vec<Truth>, Denied> + Send + use<> {
+    /// What is to be written, as closures for the ledger that answer the truth about their jobs. Each takes so few that nobody
+    /// waits long for it.
+    pub fn take(
+        &self,
+    ) -> Vec<impl FnMut(&mut dyn Tx) -> Result<Vec<Truth>, Denied> + Send + use<>> {
         let mut waiting = self
             .waiting
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let beats = std::mem::take(&mut *waiting);
-        move |tx| {
-            let mut truths = Vec::with_capacity(beats.len());
-            for (&id, beat) in &beats {
-                let Some(found) = job::find(tx, id)? else {
-                    continue;
-                };
-                let truth = Truth {
-                    job: id,
-                    believed: beat.epoch,
-                    epoch: found.life.epoch,
-                    status: found.life.status,
-                };
-                if !truth.is_over() {
-                    heartbeat::record(tx, id, beat.epoch, beat.tick)?;
-                    if truth.status == Status::Running {
-                        billing::charge_alive(tx, &found, beat.tick)?;
-                    }
-                }
-                truths.push(truth);
-            }
-            Ok(truths)
-        }
+        let beats: Vec<(i64, Beat)> = std::mem::take(&mut *waiting).into_iter().collect();
+        let parts = beats.chunks(AT_ONCE).map(<[_]>::to_vec);
+        parts
+            .map(|part| move |tx: &mut dyn Tx| write(tx, &part))
+            .collect()
     }
+}
 
-    pub fn is_empty(&self) -> bool {
-        self.waiting
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .is_empty()
+fn write(tx: &mut dyn Tx, beats: &[(i64, Beat)]) -> Result<Vec<Truth>, Denied> {
+    let mut truths = Vec::with_capacity(beats.len());
+    for &(id, beat) in beats {
+        let Some(pulse) = heartbeat::pulse(tx, id)? else {
+            continue;
+        };
+        let truth = Truth {
+            job: id,
+            believed: beat.epoch,
+            epoch: pulse.epoch,
+            status: pulse.status,
+        };
+        if !truth.is_over() {
+            heartbeat::record(tx, id, beat.epoch, beat.tick)?;
+            if truth.status == Status::Running {
+                billing::charge_alive(tx, id, &pulse, beat.tick)?;
+            }
+        }
+        truths.push(truth);
+    }
+    Ok(truths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_are_written_a_few_at_a_time() {
+        let heartbeats = Heartbeats::default();
+        for job in 0..2_500 {
+            heartbeats.beat(job, 1, Millis(1));
+        }
+        assert_eq!(heartbeats.take().len(), 3);
+        assert!(heartbeats.take().is_empty());
     }
 }

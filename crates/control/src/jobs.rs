@@ -28,6 +28,7 @@ pub use claim::{Claim, claim};
 pub use complete::{Delivered, Output, complete};
 pub use fail::fail;
 pub use lift::lift;
+pub(crate) use process::put_to_use;
 pub use process::{process, refuse_hand_off};
 pub use ready::{Assigned, ready};
 pub use retry::retry;

@@ -4,6 +4,7 @@ pub mod access;
 mod audit;
 pub mod bench;
 pub mod billing;
+mod contacts;
 mod credential;
 mod denied;
 pub mod fleet;
@@ -24,6 +25,7 @@ pub mod tasks;
 #[cfg(test)]
 mod testing;
 
+pub use contacts::Contacts;
 pub use credential::Credential;
 pub use denied::Denied;
 pub use heartbeats::{Heartbeats, Truth};

@@ -14,10 +14,10 @@ use kiln_store::testing::{
 };
 use kiln_store::{Error, Ledger, ObjectKey, Store, StoreConfig, Tx};
 
-use crate::Denied;
 use crate::housekeeping::Housekeeper;
 use crate::jobs::{self, Claim, Holder};
-use crate::tasks::{Objects, SERVER, TaskHandler, Unwatched};
+use crate::tasks::{Objects, Putting, SERVER, TaskHandler, Unwatched};
+use crate::{Denied, Heartbeats, Truth};
 
 pub(crate) const LEASE: Duration = Duration::from_secs(90);
 pub(crate) const RUN: Duration = Duration::from_mins(5);
@@ -46,8 +46,8 @@ impl Housekeeper for Pages {
 #[derive(Debug)]
 struct NoObjects;
 impl Objects for NoObjects {
-    fn put(&self, _: &ObjectKey, _: &Digest, _: &[u8]) -> Result<(), Error> {
-        Ok(())
+    fn start_put(&self, _: &ObjectKey, _: &Digest, _: Vec<u8>) -> Putting {
+        Box::new(|| Ok(()))
     }
 
     fn get(&self, _: &ObjectKey, _: &Digest) -> Result<Vec<u8>, Error> {
@@ -137,6 +137,12 @@ impl World {
         body: impl FnMut(&mut dyn Tx) -> Result<R, Denied> + Send + 'static,
     ) -> Result<R, Denied> {
         self.store.ledger.submit(body).wait()
+    }
+
+    /// Writes the heartbeats of the last second.
+    pub(crate) fn flush(&self, heartbeats: &Heartbeats) -> Vec<Truth> {
+        let flushes = heartbeats.take().into_iter();
+        flushes.flat_map(|flush| self.write(flush)).collect()
     }
 
     /// A runner that serves the world's lane.

@@ -73,11 +73,7 @@ pub fn cancel<T: KvTx + ?Sized>(tx: &mut T, key: TimerKey) -> Result<bool, Statu
     let Some(frame) = show(tx, key)? else {
         return Ok(false);
     };
-    if let Ok(message) = MessageView::decode(&frame) {
-        retries::clear(tx, message.id)?;
-    }
-    tx.delete(Dbi::LEASES, Slot::Timer(key).lease_key().as_slice())?;
-    tx.delete(Dbi::TIMERS, &key.to_bytes())
+    remove(tx, key, &frame)
 }
 
 /// Cancels the timer at a key if it still carries this message, and not one that was armed there later.
@@ -86,13 +82,25 @@ pub fn cancel_message<T: KvTx + ?Sized>(
     key: TimerKey,
     id: &[u8],
 ) -> Result<bool, Status> {
+    #[cfg(feature = "sabotage")]
+    if crate::sabotage::is_on(crate::sabotage::Switch::ForgetTimerCancel) {
+        return Ok(true);
+    }
     let Some(frame) = show(tx, key)? else {
         return Ok(false);
     };
     match MessageView::decode(&frame) {
-        Ok(message) if message.id == id => cancel(tx, key),
+        Ok(message) if message.id == id => remove(tx, key, &frame),
         _ => Ok(false),
     }
+}
+
+fn remove<T: KvTx + ?Sized>(tx: &mut T, key: TimerKey, frame: &[u8]) -> Result<bool, Status> {
+    if let Ok(message) = MessageView::decode(frame) {
+        retries::clear(tx, message.id)?;
+    }
+    tx.delete(Dbi::LEASES, Slot::Timer(key).lease_key().as_slice())?;
+    tx.delete(Dbi::TIMERS, &key.to_bytes())
 }
 
 /// The frame of the timer at a key.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use kiln_control::bench::{BenchSettings, ChangeMemory};
 use kiln_control::limits::Limits;
-use kiln_control::{Heartbeats, LiveOutput};
+use kiln_control::{Contacts, Heartbeats, LiveOutput};
 use kiln_model::{Clock, Entropy, Millis};
 use kiln_registry::Registry;
 use kiln_store::Store;
@@ -24,6 +24,7 @@ pub(crate) struct App {
     pub(crate) tokens: Tokens,
     pub(crate) bench: BenchSettings,
     pub(crate) heartbeats: Heartbeats,
+    pub(crate) contacts: Contacts,
     pub(crate) live: LiveOutput,
     pub(crate) channels: Channels,
     pub(crate) metrics: Metrics,
@@ -73,6 +74,7 @@ impl App {
             tokens: Tokens::new(b"secret".to_vec()),
             bench: BenchSettings::new(public_url.clone()),
             heartbeats: Heartbeats::default(),
+            contacts: Contacts::default(),
             live: LiveOutput::default(),
             channels: Channels::default(),
             metrics: Metrics::default(),

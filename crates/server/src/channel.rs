@@ -13,6 +13,7 @@
 
 mod assign;
 mod claim_poll;
+mod contact;
 mod job_session;
 mod offers;
 mod registry;
@@ -50,7 +51,7 @@ const OUTPUT_LIMIT: HeaderName = HeaderName::from_static(OUTPUT_LIMIT_HEADER);
 /// What a runner may tell while a job runs, in one message; stock runners overlook it.
 const LIVE_OUTPUT: HeaderName = HeaderName::from_static(LIVE_OUTPUT_HEADER);
 /// Small, because there may be ten thousand idle channels.
-const BUFFER: usize = 4 * 1024;
+const BUFFER: usize = 1024;
 
 /// `GET /v0/runners/{runner}/channel`.
 pub(crate) async fn open_channel(

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kiln_control::housekeeping::NoHousekeeping;
-use kiln_control::tasks::{Objects, TaskHandler, Unwatched};
+use kiln_control::tasks::{Objects, Putting, TaskHandler, Unwatched};
 use kiln_kernel::{Handler, MessageView, Preparing, Status, Step, Time};
 use kiln_model::v0::DateTime;
 use kiln_model::{Digest, Millis};
@@ -114,8 +114,8 @@ impl Time for RecordedTime {
 struct Nowhere;
 
 impl Objects for Nowhere {
-    fn put(&self, _: &ObjectKey, _: &Digest, _: &[u8]) -> Result<(), Error> {
-        Err(Error::Closed)
+    fn start_put(&self, _: &ObjectKey, _: &Digest, _: Vec<u8>) -> Putting {
+        Box::new(|| Err(Error::Closed))
     }
 
     fn get(&self, _: &ObjectKey, _: &Digest) -> Result<Vec<u8>, Error> {
@@ -146,6 +146,10 @@ impl Handler<dyn Tx> for Named {
     ) -> Result<Self::Prepared, Status> {
         self.note(message);
         self.inner.prepare(message, preparing)
+    }
+
+    fn finish_preparing(&self, prepared: &mut Self::Prepared) -> Result<bool, Status> {
+        self.inner.finish_preparing(prepared)
     }
 
     fn apply(

@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::{Router, ServiceExt as _, middleware};
 use kiln_control::bench::{BenchSettings, ChangeMemory};
 use kiln_control::limits::{Limits, RateLimits};
-use kiln_control::{Denied, Heartbeats, LiveOutput};
+use kiln_control::{Contacts, Denied, Heartbeats, LiveOutput};
 use kiln_model::{Clock, Entropy};
 use kiln_registry::Registry;
 use kiln_store::{Store, StoreConfig};
@@ -210,6 +210,7 @@ impl Server {
             offers: config.releases.map(Offers::new),
             backups,
             heartbeats: Heartbeats::default(),
+            contacts: Contacts::default(),
             live: LiveOutput::default(),
             channels: Channels::default(),
             metrics: Metrics::default(),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kiln_control::housekeeping;
-use kiln_control::tasks::{Objects, SERVER, TaskHandler, Watch};
+use kiln_control::tasks::{Objects, Putting, SERVER, TaskHandler, Watch};
 use kiln_kernel::{Handler, OnError, Policy, Status, Time, Worker, WorkerConfig};
 use kiln_model::{Digest, Millis};
 use kiln_store::tape::KernelStore;
@@ -129,11 +129,16 @@ impl fmt::Debug for StoredOutputs {
 }
 
 impl Objects for StoredOutputs {
-    fn put(&self, key: &ObjectKey, digest: &Digest, body: &[u8]) -> Result<(), Error> {
-        self.handle.block_on(async {
-            let mut writer = self.objects.put_named(key.clone(), Some(digest.clone()));
-            writer.write(body).await?;
+    fn start_put(&self, key: &ObjectKey, digest: &Digest, body: Vec<u8>) -> Putting {
+        let mut writer = self.objects.put_named(key.clone(), Some(digest.clone()));
+        let putting = self.handle.spawn(async move {
+            writer.write(&body).await?;
             writer.finish().await.map(drop)
+        });
+        let handle = self.handle.clone();
+        Box::new(move || {
+            let put = handle.block_on(putting);
+            put.unwrap_or(Err(Error::Closed))
         })
     }
 
@@ -159,18 +164,22 @@ pub(crate) async fn pulse(app: Shared, stop: CancellationToken) {
         {
             tracing::warn!(%error, "what running jobs wrote was not kept; their results bring it again");
         }
-        if app.heartbeats.is_empty() {
-            continue;
+        if let Some(contacts) = app.contacts.take()
+            && let Err(error) = app.store.ledger.submit(contacts).await
+        {
+            tracing::warn!(%error, "when runners were last heard was not written; it is with their next word");
         }
-        match app.store.ledger.submit(app.heartbeats.take()).await {
-            // Whatever ended the job, and wherever: its channel looks again, and the runner is told.
-            Ok(truths) => {
-                for truth in truths.iter().filter(|truth| truth.is_over()) {
-                    app.store.bells.ring(Bell::Job(truth.job));
+        for flush in app.heartbeats.take() {
+            match app.store.ledger.submit(flush).await {
+                // Whatever ended the job, and wherever: its channel looks again, and the runner is told.
+                Ok(truths) => {
+                    for truth in truths.iter().filter(|truth| truth.is_over()) {
+                        app.store.bells.ring(Bell::Job(truth.job));
+                    }
                 }
-            }
-            Err(error) => {
-                tracing::warn!(%error, "heartbeats were not written; leases live on what was written before");
+                Err(error) => {
+                    tracing::warn!(%error, "heartbeats were not written; leases live on what was written before");
+                }
             }
         }
     }

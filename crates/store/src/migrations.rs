@@ -60,6 +60,10 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "0009_outputs",
         script: Script::Portable(include_str!("../migrations/0009_outputs.sql")),
     },
+    Migration {
+        name: "0010_commits",
+        script: Script::Portable(include_str!("../migrations/0010_commits.sql")),
+    },
 ];
 
 impl Script {

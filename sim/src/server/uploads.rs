@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use kiln_control::outputs::{self, Chunk, Holding};
-use kiln_control::tasks::Objects as _;
 use kiln_control::{Credential, Denied};
 use kiln_model::Digest;
 use kiln_model::v0::UploadProgress;
@@ -72,7 +71,7 @@ fn take(
             digest: digest(text),
         };
         if outputs::is_new(&upload, &chunk)? {
-            objects.put(&chunk.object_key(&upload), &chunk.digest, text.as_bytes())?;
+            objects.put(&chunk.object_key(&upload), text.as_bytes().to_vec())?;
         }
         return outputs::append(tx, holding, &whole, &chunk);
     }
@@ -82,7 +81,7 @@ fn take(
             bytes.extend(objects.get(&piece.object_key).unwrap_or_default());
         }
         let key = ObjectKey::parse(&upload.object_key).expect("it was one when it was written");
-        objects.put(&key, &whole, &bytes)?;
+        objects.put(&key, bytes)?;
         outputs::finished(tx, &upload)?;
     }
     let upload = outputs::find(tx, holding, &whole)?;

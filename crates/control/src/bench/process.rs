@@ -107,7 +107,7 @@ pub fn keep(
     parsed: &Parsed,
     object_key: &ObjectKey,
 ) -> Result<usize, Denied> {
-    let Some(found) = job::lock(tx, id)? else {
+    let Some(mut found) = job::lock(tx, id)? else {
         return Ok(0);
     };
     if found.life.status != Status::Completed || found.life.epoch != epoch {
@@ -125,7 +125,7 @@ pub fn keep(
                 let text = serde_json::to_string(outcome).expect("an outcome is plain data");
                 report::set_paired(tx, report_id, &text)?;
             }
-            jobs::process(tx, id, epoch, "server")?;
+            jobs::put_to_use(tx, &mut found, "server")?;
             Ok(metrics.len())
         }
         Err(reason) => {

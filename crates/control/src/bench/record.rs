@@ -23,7 +23,8 @@ const AT_A_TIME: usize = 64;
 pub fn record(tx: &mut dyn Tx, report: &Report, metrics: &[ReportMetric]) -> Result<(), Denied> {
     let ids = Ids::new(report.uuid);
     let judges = Judges::of(tx, report)?;
-    let history = History::of(tx, report)?;
+    // Read when somebody asks: most reports are judged by nobody.
+    let mut history = None;
     let places = places(tx, report, metrics, &ids)?;
     let entries = metrics.iter().zip(places).enumerate();
     let mut entries: Vec<Entry<'_>> = entries
@@ -39,7 +40,7 @@ pub fn record(tx: &mut dyn Tx, report: &Report, metrics: &[ReportMetric]) -> Res
     // Two spellings of one measure are one metric: the first counts.
     entries.dedup_by_key(|entry| entry.key());
     for some in entries.chunks_mut(AT_A_TIME) {
-        judge_some(tx, some, &judges, &history)?;
+        judge_some(tx, report, some, &judges, &mut history)?;
         let rows: Vec<Metric> = some
             .iter()
             .map(|entry| entry.row(tx, report, &ids))
@@ -109,15 +110,23 @@ impl Verdict {
 
 fn judge_some(
     tx: &mut dyn Tx,
+    report: &Report,
     entries: &mut [Entry<'_>],
     judges: &Judges,
-    history: &History,
+    history: &mut Option<History>,
 ) -> Result<(), Denied> {
     let judge_of = |place: Place| judges.of_metric(place.measure, place.benchmark);
     let judged = entries.iter().map(|entry| entry.place);
     let judged: BTreeMap<i64, &Judge> = judged
         .filter_map(|place| Some((place.series, judge_of(place)?)))
         .collect();
+    if judged.is_empty() {
+        return Ok(());
+    }
+    let history = match history {
+        Some(history) => history,
+        unread @ None => unread.insert(History::of(tx, report)?),
+    };
     let samples = history.samples(tx, &judged)?;
     for entry in entries {
         let Some(by) = judge_of(entry.place) else {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use kiln_model::Millis;
 use kiln_store::Tx;
 use kiln_store::sql::billing_minute::{self, NewMinute};
+use kiln_store::sql::heartbeat::Pulse;
 use kiln_store::sql::job::{self, Job};
 
 use super::outbox;
@@ -24,11 +25,23 @@ pub(crate) fn charge(tx: &mut dyn Tx, job: &mut Job, until: Millis) -> Result<()
     Ok(())
 }
 
-/// The holder of a job that runs was alive at `tick`.
-pub(crate) fn charge_alive(tx: &mut dyn Tx, job: &Job, tick: Millis) -> Result<(), Denied> {
-    let minutes = begun(job, tick);
+/// The holder of a job that runs was alive at `tick`. The job is read when there is something to charge: once in a minute.
+pub(crate) fn charge_alive(
+    tx: &mut dyn Tx,
+    id: i64,
+    pulse: &Pulse,
+    tick: Millis,
+) -> Result<(), Denied> {
+    let owes = |started: Millis| whole_minutes(started, tick) > pulse.billed;
+    if !pulse.started_tick.is_some_and(owes) {
+        return Ok(());
+    }
+    let Some(job) = job::find(tx, id)? else {
+        return Ok(());
+    };
+    let minutes = begun(&job, tick);
     if minutes > job.life.billed && job::set_billed(tx, job.id, job.life.epoch, minutes)? {
-        write(tx, job, minutes)?;
+        write(tx, &job, minutes)?;
     }
     Ok(())
 }
@@ -39,6 +52,11 @@ fn begun(job: &Job, until: Millis) -> i64 {
     else {
         return 0;
     };
+    whole_minutes(started, until)
+}
+
+/// Every begun one whole, and one at least.
+fn whole_minutes(started: Millis, until: Millis) -> i64 {
     let begun = until
         .since(started)
         .as_millis()

@@ -142,7 +142,7 @@ impl Till {
     fn beat(&self, (id, holder): (i64, Holder)) {
         let beats = Heartbeats::default();
         beats.beat(id, holder.epoch.unwrap(), self.world.store.ledger.now());
-        self.world.try_write(beats.take()).unwrap();
+        self.world.flush(&beats);
     }
 
     /// Lets the outbox do what is due.

@@ -91,10 +91,12 @@ pub(crate) fn advance_with(
     Ok(())
 }
 
-/// One kernel timer per job: its next deadline. A firing timer reads the truth again, so heartbeats need not move it.
+/// One kernel timer per job, no later than its next deadline. A firing timer reads the truth again and moves itself, so
+/// heartbeats need not move it, and a deadline that is put off need not either.
 fn rearm(tx: &mut dyn Tx, job: &mut Job) -> Result<(), Denied> {
     let due = deadline::next(job);
-    if due == job.life.timer.map(|timer| timer.0) {
+    let armed = job.life.timer.map(|timer| timer.0);
+    if due == armed || due.zip(armed).is_some_and(|(due, armed)| armed <= due) {
         return Ok(());
     }
     let task = Task::Deadline { job: job.id };

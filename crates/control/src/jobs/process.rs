@@ -12,11 +12,16 @@ use crate::Denied;
 pub fn process(tx: &mut dyn Tx, id: i64, epoch: i64, actor: &str) -> Result<bool, Denied> {
     match completed(tx, id, epoch)? {
         Some(mut job) => {
-            advance(tx, &mut job, &Cause::new(Trigger::Process, actor))?;
+            put_to_use(tx, &mut job, actor)?;
             Ok(true)
         }
         None => Ok(false),
     }
+}
+
+/// The same for a job that this transaction has locked and found completed.
+pub(crate) fn put_to_use(tx: &mut dyn Tx, job: &mut Job, actor: &str) -> Result<(), Denied> {
+    advance(tx, job, &Cause::new(Trigger::Process, actor))
 }
 
 /// Ingest refused the result for good (runtime only).

@@ -161,24 +161,19 @@ fn heartbeats_keep_a_lease_alive_but_not_past_the_hard_timeout() {
     let mut passed = Duration::ZERO;
     while passed + step < total {
         heartbeats.beat(id, 1, world.store.ledger.now());
-        let truths = world.write(heartbeats.take());
+        let truths = world.flush(&heartbeats);
         assert!(truths.iter().all(|truth| !truth.is_over()));
         world.pass(step);
         passed += step;
         assert_eq!(world.status(id), Status::Running, "after {passed:?}");
     }
     heartbeats.beat(id, 1, world.store.ledger.now());
-    world.write(heartbeats.take());
+    world.flush(&heartbeats);
     world.pass(total.saturating_sub(passed));
     assert_eq!(world.status(id), Status::Canceled);
     assert_eq!(world.job(id).life.cause, Some(Trigger::HardTimeout));
     heartbeats.beat(id, 1, world.store.ledger.now());
-    assert!(
-        world
-            .write(heartbeats.take())
-            .iter()
-            .all(crate::Truth::is_over)
-    );
+    assert!(world.flush(&heartbeats).iter().all(crate::Truth::is_over));
 }
 
 #[test]
@@ -189,7 +184,7 @@ fn a_runner_that_only_heartbeats_meets_the_set_up_deadline() {
     while passed < SET_UP {
         assert_eq!(world.status(id), Status::Claimed);
         heartbeats.beat(id, 1, world.store.ledger.now());
-        world.write(heartbeats.take());
+        world.flush(&heartbeats);
         world.pass(LEASE / 2);
         passed += LEASE / 2;
     }

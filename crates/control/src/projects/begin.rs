@@ -17,11 +17,13 @@ pub fn find_or_create(
     reference: &str,
     ids: OnTheFly,
 ) -> Result<Project, Denied> {
-    if project::find_by_ref(tx, reference)?.is_none() {
+    let mut found = project::find_by_ref(tx, reference)?;
+    if found.is_none() {
         serialize(tx)?;
+        found = project::find_by_ref(tx, reference)?;
     }
-    if project::find_by_ref(tx, reference)?.is_some() {
-        return access::project(tx, caller, reference, Permission::Create);
+    if let Some(found) = found {
+        return access::found_project(tx, caller, found, Permission::Create);
     }
     let unknown = || Denied::NotFound("project");
     let slug: Slug = reference.parse().map_err(|_| unknown())?;

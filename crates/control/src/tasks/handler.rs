@@ -14,9 +14,13 @@ use crate::bench::{self, Parsed, output_key};
 use crate::housekeeping::{self, Housekeeper};
 use crate::{Denied, jobs, queues, session};
 
+/// An object on its way to where it stays.
+pub type Putting = Box<dyn FnOnce() -> Result<(), Error> + Send>;
+
 /// Where outputs come to rest. Writing the same bytes under the same key again is harmless.
 pub trait Objects: Send + Sync + fmt::Debug {
-    fn put(&self, key: &ObjectKey, digest: &Digest, body: &[u8]) -> Result<(), Error>;
+    /// Begins to write an object; the answer waits until it is there to stay.
+    fn start_put(&self, key: &ObjectKey, digest: &Digest, body: Vec<u8>) -> Putting;
     /// The whole of an object.
     fn get(&self, key: &ObjectKey, digest: &Digest) -> Result<Vec<u8>, Error>;
 }
@@ -33,21 +37,41 @@ pub struct TaskHandler {
     pub opened: Millis,
 }
 
+/// Outputs up to this size are put to rest side by side; of larger ones there is one in memory.
+const SMALL: usize = 64 << 10;
+
 /// What the slow half found out.
 #[derive(Debug)]
 pub enum Prepared {
     Nothing(Task),
-    /// An output was read and put to rest.
+    /// An output was read, and is put to rest.
     Result {
         job: i64,
         epoch: i64,
         parsed: Parsed,
         object_key: ObjectKey,
+        resting: Option<Box<Resting>>,
     },
     /// A page was looked after.
     Tidied {
         next: Option<String>,
     },
+}
+
+/// An output that is on its way.
+pub struct Resting {
+    job: i64,
+    key: ObjectKey,
+    digest: Digest,
+    putting: Putting,
+}
+
+impl fmt::Debug for Resting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resting")
+            .field("job", &self.job)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Handler<dyn Tx> for TaskHandler {
@@ -73,6 +97,16 @@ impl Handler<dyn Tx> for TaskHandler {
         }
     }
 
+    fn finish_preparing(&self, prepared: &mut Prepared) -> Result<bool, Status> {
+        let Prepared::Result { resting, .. } = prepared else {
+            return Ok(false);
+        };
+        match resting.take() {
+            Some(resting) => self.rest(*resting).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
     fn apply(
         &self,
         prepared: &Prepared,
@@ -86,6 +120,7 @@ impl Handler<dyn Tx> for TaskHandler {
                 epoch,
                 parsed,
                 object_key,
+                resting: _,
             } => bench::keep(tx, *job, *epoch, parsed, object_key)
                 .map(|metrics| self.watch.measured(metrics)),
             Prepared::Nothing(Task::Deadline { job }) => {
@@ -113,20 +148,42 @@ impl TaskHandler {
             return Ok(Prepared::Nothing(Task::Process { job: id, epoch }));
         };
         let parsed = self.parse(&found)?;
-        let asked = (found.object_key.to_string(), found.digest.to_string());
-        self.store
-            .outside("keep an output", &asked, || {
-                self.objects
-                    .put(&found.object_key, &found.digest, &found.body)
-            })
-            .map_err(|error| {
-                Status::Store(format!("the output of job {id} was not kept: {error}"))
-            })?;
+        let is_small = found.body.len() <= SMALL;
+        let resting = Resting {
+            job: id,
+            putting: self
+                .objects
+                .start_put(&found.object_key, &found.digest, found.body),
+            key: found.object_key.clone(),
+            digest: found.digest,
+        };
+        let resting = if is_small {
+            Some(Box::new(resting))
+        } else {
+            self.rest(resting)?;
+            None
+        };
         Ok(Prepared::Result {
             job: id,
             epoch,
             parsed,
             object_key: found.object_key,
+            resting,
+        })
+    }
+
+    /// Waits until an output is where it stays.
+    fn rest(&self, resting: Resting) -> Result<(), Status> {
+        let Resting {
+            job,
+            key,
+            digest,
+            putting,
+        } = resting;
+        let asked = (key.to_string(), digest.to_string());
+        let kept = self.store.outside("keep an output", &asked, putting);
+        kept.map_err(|error| {
+            Status::Store(format!("the output of job {job} was not kept: {error}"))
         })
     }
 }

@@ -10,7 +10,7 @@ use super::renew::Held;
 use crate::handler::{Handler, Preparing};
 use crate::{Kv, KvTx, MessageView, Status};
 
-/// Prepares one frame after the other. The answer includes the clock after the last one, which is the time of the
+/// Prepares one frame after the other, and then waits for what goes on by itself. The answer includes the clock after the last one, which is the time of the
 /// transaction that follows.
 pub(super) fn all<K: Kv, H: Handler<K::Tx>>(
     kv: &K,
@@ -42,6 +42,21 @@ pub(super) fn all<K: Kv, H: Handler<K::Tx>>(
             prepared_at,
             prepare_ms,
         });
+    }
+    for job in &mut jobs {
+        let Ready::Prepared(prepared) = &mut job.ready else {
+            continue;
+        };
+        match caught(|| handler.finish_preparing(prepared)) {
+            Ok(false) => continue,
+            Ok(true) => {}
+            Err(refused) => job.ready = Ready::Refused(refused),
+        }
+        let waited_from = now;
+        now = clock();
+        held.renew(kv, now).ok();
+        let waited_ms = elapsed_ms(waited_from, now);
+        job.prepare_ms = job.prepare_ms.saturating_add(waited_ms);
     }
     (jobs, now)
 }

@@ -3,11 +3,12 @@
 use kiln_control::{Denied, jobs};
 use kiln_model::v0::{ClaimedJob, DateTime, JobConfig};
 use kiln_model::{ProjectUuid, RunnerUuid};
-use kiln_store::Tx;
 use kiln_store::sql::job::Job;
 use kiln_store::sql::runner::Runner;
-use kiln_store::sql::spec;
+use kiln_store::sql::{lane, spec};
+use kiln_store::{Query, Tx};
 
+use super::contact::Contact;
 use super::words;
 use crate::app::App;
 use crate::metrics::Count;
@@ -26,35 +27,67 @@ pub(super) struct Assignment {
     is_new: bool,
 }
 
+/// What an idle runner may do next.
+#[derive(Debug)]
+pub(super) struct Next {
+    /// Nothing, when there is nothing for it.
+    pub(super) assignment: Option<Assignment>,
+    /// When there is nothing, the lanes that it serves, in id order: what it waits for.
+    pub(super) lanes: Vec<i64>,
+}
+
 /// A claim may be beaten by another server; it is tried this often before the next bell.
 const CLAIM_TRIES: u32 = 4;
 
-/// The runner is idle: what it holds and never began is given to it again, or the next job is its.
-pub(super) async fn next(app: &App, runner: &Runner) -> Result<Option<Assignment>, Denied> {
+/// The runner is idle: what it holds and never began is given to it again, or the next job is its. With the word that says
+/// so, its contact is noted in the same transaction.
+pub(super) async fn next(
+    app: &App,
+    runner: &Runner,
+    contact: Option<Contact>,
+) -> Result<Next, Denied> {
     for _ in 0..CLAIM_TRIES {
-        let asking = runner.clone();
+        let (asking, contact) = (runner.clone(), contact.clone());
         let outcome = app
             .store
             .ledger
-            .submit(move |tx: &mut dyn Tx| claim(tx, &asking))
+            .submit(move |tx: &mut dyn Tx| {
+                match &contact {
+                    Some(contact) => contact.note(tx)?,
+                    None => words::credential(&asking).check(tx)?,
+                }
+                let assignment = claim(tx, &asking)?;
+                let lanes = match assignment {
+                    Some(_) => Vec::new(),
+                    None => lane::of_runner(tx, asking.id)?,
+                };
+                Ok(Next { assignment, lanes })
+            })
             .await;
         match outcome {
             Err(Denied::Raced) => {}
-            Ok(None) => return Ok(None),
-            Ok(Some(assignment)) => {
-                if assignment.is_new {
-                    app.metrics.count(Count::JobClaim);
-                }
-                return Ok(Some(assignment.with_token(app, runner.uuid)));
+            Ok(mut next) => {
+                next.assignment = next.assignment.map(|assignment| {
+                    if assignment.is_new {
+                        app.metrics.count(Count::JobClaim);
+                    }
+                    assignment.with_token(app, runner.uuid)
+                });
+                return Ok(next);
             }
             Err(denied) => return Err(denied),
         }
     }
-    Ok(None)
+    // The bells ring again: whoever was faster leaves something or nothing behind.
+    let id = runner.id;
+    let lanes = move |query: &mut dyn Query| Ok::<_, Denied>(lane::of_runner(query, id)?);
+    Ok(Next {
+        assignment: None,
+        lanes: app.store.reader.read(lanes).await?,
+    })
 }
 
 fn claim(tx: &mut dyn Tx, runner: &Runner) -> Result<Option<Assignment>, Denied> {
-    words::credential(runner).check(tx)?;
     let actor = view::actor(runner.uuid);
     let claim = jobs::Claim {
         runner: runner.id,

@@ -10,13 +10,14 @@ use kiln_control::Denied;
 use kiln_control::limits::{Limited, Who};
 use kiln_model::JobUuid;
 use kiln_model::v0::{ClaimRequest, ClaimedJob, PullToken};
-use kiln_store::sql::{job, lane, project};
-use kiln_store::{Bell, Query};
+use kiln_store::sql::runner::Runner;
+use kiln_store::sql::{job, project};
+use kiln_store::{Bell, Listener, Query};
 use tokio::time::{Instant, sleep_until};
 
-use super::session::note_contact;
+use super::contact::Contact;
 use super::{assign, authenticate};
-use crate::app::Shared;
+use crate::app::{App, Shared};
 use crate::error::{ApiError, ApiResult};
 
 /// Seconds to wait when the request does not say.
@@ -37,19 +38,18 @@ pub(crate) async fn claim_job(
     let asked = read(&body)?.poll_timeout.unwrap_or(DEFAULT_POLL);
     let seconds = u64::from(asked.min(MAX_POLL));
     let deadline = Instant::now() + Duration::from_secs(seconds);
-    note_contact(&app, &runner, None).await?;
-    // Subscribed before the first look, so that no bell is missed.
-    let id = runner.id;
-    let lanes = app
-        .store
-        .reader
-        .read(move |query| lane::of_runner(query, id))
-        .await?;
-    let bells = lanes.into_iter().map(Bell::Lane).chain([Bell::Runner(id)]);
-    let mut bells = app.store.bells.subscribe_to(bells);
+    let mut contact = Some(Contact::new(&app, &runner, None));
+    let (mut lanes, mut bells) = (Vec::new(), listen(&app, &runner, &[]));
     loop {
-        if let Some(assignment) = assign::next(&app, &runner).await? {
+        let next = assign::next(&app, &runner, contact.take()).await?;
+        if let Some(assignment) = next.assignment {
             return Ok(Json(Some(assignment.claimed)));
+        }
+        if next.lanes != lanes {
+            // It listens first, and looks again, so that no bell is missed.
+            lanes = next.lanes;
+            bells = listen(&app, &runner, &lanes);
+            continue;
         }
         tokio::select! {
             () = bells.heard() => {}
@@ -57,6 +57,12 @@ pub(crate) async fn claim_job(
             () = app.channels.shutdown().cancelled() => return Ok(Json(None)),
         }
     }
+}
+
+fn listen(app: &App, runner: &Runner, lanes: &[i64]) -> Listener {
+    let lanes = lanes.iter().copied().map(Bell::Lane);
+    let bells = lanes.chain([Bell::Runner(runner.id)]);
+    app.store.bells.subscribe_to(bells)
 }
 
 /// `POST /v0/runners/{runner}/jobs/{job}/token`: another pull token, while the runner holds the job.

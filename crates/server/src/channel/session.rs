@@ -8,12 +8,12 @@ use kiln_control::jobs::Directive;
 use kiln_model::JobUuid;
 use kiln_model::v0::{JobOutput, RunnerMessage, RunnerMetadata, ServerMessage};
 use kiln_store::sql::job::Job;
-use kiln_store::sql::lane;
-use kiln_store::sql::runner::{self, Runner};
-use kiln_store::{Bell, Listener, Tx};
+use kiln_store::sql::runner::Runner;
+use kiln_store::{Bell, Listener};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::assign;
+use super::assign::{self, Next};
+use super::contact::Contact;
 use super::offers;
 use super::words::{self, Fate};
 use crate::app::{App, Shared};
@@ -61,6 +61,8 @@ struct Session<'a> {
     runner: Runner,
     socket: WebSocket,
     state: State,
+    /// Those it served when it last asked for work.
+    lanes: Vec<i64>,
     /// The runner's credential may be replaced while the channel is open.
     runner_bell: Listener,
     /// When the last valid word was heard: pings, binary frames and nonsense do not count (I10).
@@ -80,6 +82,7 @@ pub(super) async fn run(app: Shared, runner: Runner, socket: WebSocket) {
         runner,
         socket,
         state: State::Idle,
+        lanes: Vec::new(),
         heard: Instant::now(),
         told_to_stop: false,
     };
@@ -100,7 +103,8 @@ pub(super) async fn run(app: Shared, runner: Runner, socket: WebSocket) {
 impl Session<'_> {
     async fn begin(&mut self) -> End {
         // After the subscription: a key that was replaced since it was checked is noticed here or by the bell.
-        match note_contact(self.app, &self.runner, None).await {
+        let contact = Contact::new(self.app, &self.runner, None);
+        match contact.keep(self.app).await {
             Ok(()) => self.serve().await,
             Err(denied) => own_trouble(denied),
         }
@@ -109,22 +113,23 @@ impl Session<'_> {
     async fn serve(&mut self) -> End {
         loop {
             let silence = self.heard + self.app.bench.heartbeat_timeout;
+            // What follows a word is in a box: a channel that waits, one of ten thousand, has no memory for it.
             let outcome = match &mut self.state {
                 State::Idle => tokio::select! {
-                    message = self.socket.recv() => self.receive(message).await,
-                    () = self.runner_bell.heard() => self.check_credential().await,
+                    message = self.socket.recv() => Box::pin(self.receive(message)).await,
+                    () = self.runner_bell.heard() => Box::pin(self.check_credential()).await,
                     () = sleep_until(silence) => return LOST,
                 },
                 State::Polling(poll) => tokio::select! {
-                    message = self.socket.recv() => self.receive(message).await,
-                    () = self.runner_bell.heard() => self.claim().await,
-                    () = poll.bells.heard() => self.claim().await,
-                    () = sleep_until(poll.deadline) => self.give_up().await,
+                    message = self.socket.recv() => Box::pin(self.receive(message)).await,
+                    () = self.runner_bell.heard() => Box::pin(self.claim()).await,
+                    () = poll.bells.heard() => Box::pin(self.claim()).await,
+                    () = sleep_until(poll.deadline) => Box::pin(self.give_up()).await,
                 },
                 State::Executing(execution) => tokio::select! {
-                    message = self.socket.recv() => self.receive(message).await,
-                    () = self.runner_bell.heard() => self.check_credential().await,
-                    () = execution.bell.heard() => self.look().await,
+                    message = self.socket.recv() => Box::pin(self.receive(message)).await,
+                    () = self.runner_bell.heard() => Box::pin(self.check_credential()).await,
+                    () = execution.bell.heard() => Box::pin(self.look()).await,
                 },
             };
             if let Err(end) = outcome {
@@ -241,43 +246,49 @@ impl Session<'_> {
         let seconds = poll_timeout.unwrap_or(DEFAULT_POLL);
         let deadline = Instant::now() + Duration::from_secs(u64::from(seconds));
         self.told_to_stop = false;
-        note_contact(self.app, &self.runner, metadata.as_ref())
-            .await
-            .map_err(own_trouble)?;
+        let contact = Contact::new(self.app, &self.runner, metadata.as_ref());
         if let Some(metadata) = &metadata
             && let Some(update) = offers::offer(self.app, metadata).await
         {
+            contact.keep(self.app).await.map_err(own_trouble)?;
             self.state = State::Idle;
             return self.say(&update).await;
         }
-        // Subscribed before the first look, so that no bell is missed.
-        let id = self.runner.id;
-        let lanes = self
-            .app
-            .store
-            .reader
-            .read(move |query| lane::of_runner(query, id))
-            .await;
-        let lanes = lanes.map_err(|error| own_trouble(Denied::Store(error)))?;
-        let bells = self
-            .app
-            .store
-            .bells
-            .subscribe_to(lanes.into_iter().map(Bell::Lane));
+        self.poll(deadline);
+        self.claim_as(contact.unless_brief(self.app)).await
+    }
+
+    /// Waits for the bells of its lanes from now on: they are heard before the first look, so that none is missed.
+    fn poll(&mut self, deadline: Instant) {
+        let lanes = self.lanes.iter().copied().map(Bell::Lane);
+        let bells = self.app.store.bells.subscribe_to(lanes);
         self.state = State::Polling(Poll { deadline, bells });
-        self.claim().await
     }
 
     async fn claim(&mut self) -> Result<(), End> {
-        let assignment = assign::next(self.app, &self.runner)
-            .await
-            .map_err(own_trouble)?;
-        let Some(assignment) = assignment else {
-            return Ok(());
-        };
-        self.execute(assignment.job, assignment.claimed.uuid);
-        self.say(&ServerMessage::Job(Box::new(assignment.claimed)))
-            .await
+        self.claim_as(None).await
+    }
+
+    async fn claim_as(&mut self, mut contact: Option<Contact>) -> Result<(), End> {
+        loop {
+            let next = assign::next(self.app, &self.runner, contact.take());
+            let Next { assignment, lanes } = next.await.map_err(own_trouble)?;
+            if let Some(assignment) = assignment {
+                self.execute(assignment.job, assignment.claimed.uuid);
+                let job = ServerMessage::Job(Box::new(assignment.claimed));
+                return self.say(&job).await;
+            }
+            let State::Polling(poll) = &self.state else {
+                return Ok(());
+            };
+            if lanes == self.lanes {
+                return Ok(());
+            }
+            // Others than it listens to: it listens to these, and looks again.
+            let deadline = poll.deadline;
+            self.lanes = lanes;
+            self.poll(deadline);
+        }
     }
 
     async fn check_credential(&mut self) -> Result<(), End> {
@@ -452,22 +463,4 @@ pub(super) fn own_trouble(denied: Denied) -> End {
         code: 1011,
         reason: "the server could not carry this out; try again",
     }
-}
-
-/// Notes that the runner was here and what it told about itself, if its key is still good.
-pub(super) async fn note_contact(
-    app: &App,
-    runner: &Runner,
-    metadata: Option<&RunnerMetadata>,
-) -> Result<(), Denied> {
-    let (wall, id, credential) = (app.wall(), runner.id, words::credential(runner));
-    let told = metadata.map(|told| serde_json::to_string(told).expect("metadata are plain data"));
-    let note = move |tx: &mut dyn Tx| {
-        credential.check(tx)?;
-        if let Some(told) = &told {
-            runner::introduced(tx, id, told)?;
-        }
-        Ok(runner::heard(tx, id, wall)?)
-    };
-    app.store.ledger.submit(note).await
 }

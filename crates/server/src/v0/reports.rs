@@ -174,6 +174,8 @@ fn row<Q: Query + ?Sized>(
 enum Detail {
     Counts,
     Whole,
+    /// There is nothing in it yet.
+    Empty,
 }
 
 /// A report as clients see it.
@@ -184,31 +186,56 @@ pub(super) fn show<Q: Query + ?Sized>(
     show_with(query, row, Detail::Whole)
 }
 
+/// One whose job was just submitted.
+pub(super) fn show_new<Q: Query + ?Sized>(
+    query: &mut Q,
+    row: &report::Report,
+    job: &job::Job,
+) -> Result<Report, Denied> {
+    show_of(query, row, Some(job), Detail::Empty)
+}
+
 fn show_with<Q: Query + ?Sized>(
     query: &mut Q,
     row: &report::Report,
+    detail: Detail,
+) -> Result<Report, Denied> {
+    let job = job::of_report(query, row.id)?;
+    show_of(query, row, job.as_ref(), detail)
+}
+
+fn show_of<Q: Query + ?Sized>(
+    query: &mut Q,
+    row: &report::Report,
+    job: Option<&job::Job>,
     detail: Detail,
 ) -> Result<Report, Denied> {
     let project = project::find(query, row.project)?.ok_or(Denied::NotFound("project"))?;
     let branch = branch::find(query, row.branch)?.ok_or(Denied::NotFound("branch"))?;
     let head = report::head(query, row.id)?.unwrap_or(branch.head_id);
     let testbed = testbed::find(query, row.testbed)?.ok_or(Denied::NotFound("testbed"))?;
-    let job = job::of_report(query, row.id)?;
     let user = match row.account {
         Some(id) => account::find(query, id)?,
         None => None,
     };
-    let counts = counts(query, row.id)?;
+    let counts = match detail {
+        Detail::Empty => ReportCounts::default(),
+        Detail::Counts | Detail::Whole => counts(query, row.id)?,
+    };
     let version = Version {
         number: row.version,
         hash: row.git_hash.clone(),
     };
     // One that this version cannot read is of a newer server beside it.
-    let paired = report::paired(query, row.id)?;
+    let paired = match detail {
+        Detail::Empty => None,
+        Detail::Counts | Detail::Whole => report::paired(query, row.id)?,
+    };
     let paired = paired.and_then(|text| serde_json::from_str(&text).ok());
     let mut show = Show::new(query, &project);
     let (results, alerts) = match detail {
         Detail::Counts => (None, None),
+        Detail::Empty => (Some(Vec::new()), Some(Vec::new())),
         Detail::Whole => {
             let results = results(&mut show, row.id)?;
             let alerts = alert::of_report(show.query, row.id)?;
@@ -220,7 +247,7 @@ fn show_with<Q: Query + ?Sized>(
         uuid: row.uuid,
         user: user.as_ref().map(view::user_summary),
         branch: show.branch_at(&branch, head, Some(version))?,
-        testbed: show.testbed_on(&testbed, job.as_ref().and_then(|job| job.ask.spec))?,
+        testbed: show.testbed_on(&testbed, job.and_then(|job| job.ask.spec))?,
         project: view::project(&project),
         start_time: DateTime(row.start_time),
         end_time: DateTime(row.end_time),
@@ -228,7 +255,7 @@ fn show_with<Q: Query + ?Sized>(
         results,
         alerts,
         counts,
-        job: job.as_ref().map(view::job_uuid).transpose()?,
+        job: job.map(view::job_uuid).transpose()?,
         created: DateTime(row.created),
         status: Some(row.status.clone()),
         error: row.error.clone(),

@@ -75,8 +75,16 @@ pub(super) async fn submit_run(
         for (limited, who) in &homes {
             inside.limits.check(*limited, *who, wall)?;
         }
-        let (Submitted::New { report, .. } | Submitted::Before { report }) = submitted;
-        Ok::<_, Denied>((reports::show(tx, &report)?, homes))
+        let shown = match submitted {
+            Submitted::New {
+                report,
+                job: Some(job),
+            } => reports::show_new(tx, &report, &job)?,
+            Submitted::New { report, job: None } | Submitted::Before { report } => {
+                reports::show(tx, &report)?
+            }
+        };
+        Ok::<_, Denied>((shown, homes))
     };
     let (report, homes) = app.store.ledger.submit(submit).await?;
     if !homes.is_empty() {

@@ -9,6 +9,7 @@ on_both_engines!(
     a_job_goes_from_ready_to_processed,
     a_ready_runner_hears_of_a_job_that_comes_later,
     without_a_job_there_is_no_job,
+    a_runner_hears_of_a_spec_that_it_serves_since_it_last_asked,
     a_failure_keeps_what_was_written,
     files_are_read_before_stdout,
     a_result_is_delivered_again_after_a_reconnect,
@@ -60,6 +61,23 @@ async fn a_ready_runner_hears_of_a_job_that_comes_later(town: &Town) {
     assert_eq!(heard["config"]["timeout"], 60);
     assert!(text(&heard["oci_token"]).split('.').count() == 3);
     assert!(text(&heard["config"]["registry"]).starts_with("http"));
+}
+
+async fn a_runner_hears_of_a_spec_that_it_serves_since_it_last_asked(town: &Town) {
+    let place = town.place().await;
+    let mut channel = town.channel(&place).await;
+    let ready = json!({"event": "ready", "poll_timeout": 1});
+    channel.say(ready).await;
+    assert_eq!(channel.hear().await, json!({"event": "no_job"}));
+    let spec = town.spec(&format!("{}-too", place.spec)).await;
+    let path = format!("/v0/runners/{}/specs", place.runner);
+    let linked = town.post(&path, json!({"spec": spec})).await;
+    assert_eq!(linked.status, 201, "{linked:?}");
+    channel
+        .say(json!({"event": "ready", "poll_timeout": 900}))
+        .await;
+    let job = town.submit(&place, json!({"spec": spec})).await;
+    assert_eq!(channel.hear().await["uuid"], job.as_str());
 }
 
 async fn without_a_job_there_is_no_job(town: &Town) {

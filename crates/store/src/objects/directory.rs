@@ -1,7 +1,7 @@
 //! Objects as files: written beside, synced, renamed into place, and the directory synced.
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -41,6 +41,20 @@ impl Directory {
                 .create_new(true)
                 .open(&path)?;
             Ok(FileUpload::new(root, path, file))
+        })
+        .await
+    }
+
+    /// Writes an object whose bytes are all there, on one thread at one go.
+    pub(super) async fn put(&self, staging: String, bytes: Bytes, name: &str) -> Result<(), Error> {
+        let (from, to) = (self.root.join(staging), self.root.join(name));
+        blocking(name.to_owned(), move || {
+            let written = write_new(&from, &bytes).and_then(|file| publish(&file, &from, &to));
+            if written.is_err() {
+                // What cannot be removed now is swept later.
+                drop(fs::remove_file(&from));
+            }
+            written
         })
         .await
     }
@@ -152,6 +166,21 @@ impl Directory {
         })
         .await
     }
+}
+
+/// Makes a file durable, and visible under its name.
+pub(super) fn publish(file: &File, from: &Path, to: &Path) -> io::Result<()> {
+    file.sync_all()?;
+    let parent = to.parent().unwrap_or(to);
+    make_directories(parent)?;
+    fs::rename(from, to)?;
+    File::open(parent)?.sync_all()
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<File> {
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(bytes)?;
+    Ok(file)
 }
 
 /// Makes a directory and those above it, durably: a file in a directory that is gone after a crash is gone too.

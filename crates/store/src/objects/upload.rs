@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::task::JoinHandle;
 
-use super::directory::{blocking, make_directories};
+use super::directory::{blocking, publish};
 use super::failure::{io_error, object_error};
 use crate::{Error, ObjectErrorKind};
 
@@ -69,14 +69,7 @@ impl FileUpload {
         // What it could not write it tells whoever asks first, and nobody after.
         self.synced().await?;
         let (from, to) = (self.path.clone(), self.root.join(name));
-        let published = blocking(name.to_owned(), move || {
-            file.sync_all()?;
-            let parent = to.parent().unwrap_or(&to);
-            make_directories(parent)?;
-            fs::rename(&from, &to)?;
-            File::open(parent)?.sync_all()
-        });
-        published.await?;
+        blocking(name.to_owned(), move || publish(&file, &from, &to)).await?;
         self.path = PathBuf::new();
         Ok(())
     }

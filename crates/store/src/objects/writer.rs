@@ -168,15 +168,14 @@ async fn put(
     size: u64,
 ) -> Result<(), Error> {
     match (objects.backend.as_ref(), upload) {
-        (Backend::Directory(directory), upload) => {
-            let mut file = match upload {
-                Some(Upload::File(file)) => file,
-                _ => directory.begin(objects.staging_name()).await?,
-            };
+        (Backend::Directory(_), Some(Upload::File(mut file))) => {
             if !last.is_empty() {
                 file.write(last).await?;
             }
             file.publish(name).await
+        }
+        (Backend::Directory(directory), _) => {
+            directory.put(objects.staging_name(), last, name).await
         }
         (Backend::Remote(remote), Some(Upload::Parts(mut parts))) => {
             if !last.is_empty() {

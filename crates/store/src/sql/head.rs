@@ -122,31 +122,42 @@ pub fn version<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<Versi
     row.as_ref().map(read_version).transpose()
 }
 
+/// The newest version of a head that was made of this commit. Few versions are: they are looked for among those, and not
+/// among all of the head's.
 pub fn version_of_hash<Q: Query + ?Sized>(
     query: &mut Q,
     head: i64,
     hash: &GitHash,
 ) -> Result<Option<Version>, Error> {
     let rows = query.query(
-        "SELECT version.id, version.number, version.git_hash FROM head_version \
-         JOIN version ON version.id = head_version.version_id \
-         WHERE head_version.head_id = ?1 AND version.git_hash = ?2 ORDER BY version.number DESC LIMIT 1",
+        "SELECT id, number, git_hash FROM version WHERE git_hash = ?2 AND EXISTS \
+         (SELECT 1 FROM head_version WHERE head_version.head_id = ?1 AND head_version.version_id = version.id) \
+         ORDER BY number DESC LIMIT 1",
         params![head, hash.as_str()],
     )?;
     rows.first().map(read_version).transpose()
 }
 
+/// A head counts on from the versions it started with: any of its own is newer than those, and the newest of its own is
+/// found without looking at the others.
 pub fn newest_version<Q: Query + ?Sized>(
     query: &mut Q,
     head: i64,
 ) -> Result<Option<Version>, Error> {
-    let rows = query.query(
+    let own = query.query(
+        "SELECT id, number, git_hash FROM version WHERE head_id = ?1 ORDER BY number DESC LIMIT 1",
+        params![head],
+    )?;
+    if let Some(own) = own.first() {
+        return read_version(own).map(Some);
+    }
+    let inherited = query.query(
         "SELECT version.id, version.number, version.git_hash FROM head_version \
          JOIN version ON version.id = head_version.version_id \
          WHERE head_version.head_id = ?1 ORDER BY version.number DESC LIMIT 1",
         params![head],
     )?;
-    rows.first().map(read_version).transpose()
+    inherited.first().map(read_version).transpose()
 }
 
 fn read_version(row: &Row) -> Result<Version, Error> {

@@ -38,6 +38,7 @@ pub struct ReportMetric {
 const COLUMNS: &str = "id, uuid, project_id, account_id, branch_id, version, git_hash, testbed_id, adapter, settings, status, \
     error, start_time, end_time, created";
 
+/// Its version is one of the head's own, which are found by their number, or one that the head started with.
 pub fn insert(
     tx: &mut dyn Tx,
     report: &Report,
@@ -48,8 +49,11 @@ pub fn insert(
          adapter, settings, status, start_time, end_time, created, head_id, version_id) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, \
          (SELECT branch.head_id FROM branch WHERE branch.id = ?5), \
+         COALESCE( \
+         (SELECT version.id FROM branch JOIN version ON version.head_id = branch.head_id \
+         WHERE branch.id = ?5 AND version.number = ?6), \
          (SELECT version.id FROM branch JOIN head_version ON head_version.head_id = branch.head_id \
-         JOIN version ON version.id = head_version.version_id WHERE branch.id = ?5 AND version.number = ?6)) RETURNING id",
+         JOIN version ON version.id = head_version.version_id WHERE branch.id = ?5 AND version.number = ?6))) RETURNING id",
         params![
             report.uuid.to_string(),
             report.project,
