@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
@@ -77,6 +78,20 @@ impl<T> Queue<T> {
         self.take_from(state, limit)
     }
 
+    /// Waits a little for an item, and takes up to `limit` of what is there then.
+    pub(crate) fn take_soon(&self, limit: usize, patience: Duration) -> Vec<T> {
+        let mut state = self.lock();
+        if state.items.is_empty() && !state.closed {
+            state.waiting += 1;
+            (state, _) = self
+                .arrived
+                .wait_timeout(state, patience)
+                .unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
+        }
+        self.take_from(state, limit)
+    }
+
     /// Takes up to `limit` of the items that are there.
     pub(crate) fn take_ready(&self, limit: usize) -> Vec<T> {
         self.take_from(self.lock(), limit)
@@ -140,6 +155,18 @@ mod tests {
         assert!(queue.take_ready(3).is_empty());
         queue.try_push(0).unwrap();
         assert_eq!(queue.take_ready(3), [0]);
+    }
+
+    #[test]
+    fn who_waits_a_little_takes_what_comes_meanwhile_or_nothing() {
+        let queue = Arc::new(Queue::new(8));
+        assert!(queue.take_soon(3, Duration::ZERO).is_empty());
+        let producer = std::thread::spawn({
+            let queue = Arc::clone(&queue);
+            move || queue.try_push(0).unwrap()
+        });
+        assert_eq!(queue.take_soon(3, Duration::from_mins(10)), [0]);
+        producer.join().unwrap();
     }
 
     #[test]

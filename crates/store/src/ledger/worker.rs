@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use super::batch::{self, Outcome};
 use super::fatal::Fatal;
@@ -35,15 +36,32 @@ impl Worker {
 
     fn work(self, teller: &Teller) {
         let alarm = Alarm(&self);
+        let mut pace = Pace::default();
         loop {
             let tasks = self.queue.take(self.batch_limit);
             if tasks.is_empty() {
                 break;
             }
-            let more = |taken| self.gather(teller, self.batch_limit.saturating_sub(taken));
+            let began = self.time.now();
+            let more = |taken| {
+                let mut tasks = self.gather(teller, self.batch_limit.saturating_sub(taken));
+                if tasks.is_empty() && taken < pace.closures {
+                    let spent = self.time.now().since(began);
+                    tasks = self
+                        .queue
+                        .take_soon(pace.closures - taken, pace.patience(spent));
+                }
+                tasks
+            };
             let outcome = batch::run(lock(&self.session).as_mut(), &self.time, tasks, more);
             match outcome {
-                Outcome::Committed { tasks, bells } => teller.tell(tasks, bells),
+                Outcome::Committed { tasks, bells } => {
+                    pace = Pace {
+                        closures: tasks.len(),
+                        took: self.time.now().since(began),
+                    };
+                    teller.tell(tasks, bells);
+                }
                 Outcome::Answered { bells } => self.bells.ring_all(&bells),
                 Outcome::Fatal(error) => return self.stop(error),
             }
@@ -100,6 +118,25 @@ pub(crate) fn lock(session: &SharedSession) -> MutexGuard<'_, Box<dyn Session>> 
     session.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A transaction that waits for others may hold locks that others wait for.
+const MOST_PATIENCE: Duration = Duration::from_millis(2);
+
+/// How the last commit went. As many as shared it are likely to come again, if not quite at once: where a commit takes long,
+/// to miss one costs them more than to wait for them a little costs the others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    closures: usize,
+    took: Duration,
+}
+
+impl Pace {
+    /// How long to wait for the next, after so long.
+    fn patience(self, spent: Duration) -> Duration {
+        let whole = (self.took / 4).min(MOST_PATIENCE);
+        whole.saturating_sub(spent).min(whole / 2)
+    }
+}
+
 /// A panic in the ledger's own code is a bug; it must not leave callers waiting for ever.
 struct Alarm<'a>(&'a Worker);
 
@@ -110,5 +147,30 @@ impl Drop for Alarm<'_> {
                 message: "the ledger thread itself".into(),
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patience_is_a_part_of_what_a_commit_takes_and_ends() {
+        let pace = Pace {
+            closures: 8,
+            took: Duration::from_millis(8),
+        };
+        let patience = |spent| pace.patience(Duration::from_micros(spent)).as_micros();
+        assert_eq!([0, 1_500, 2_000, 3_000].map(patience), [1_000, 500, 0, 0]);
+        let slow = Pace {
+            took: Duration::from_secs(9),
+            ..pace
+        };
+        assert_eq!(slow.patience(Duration::ZERO), MOST_PATIENCE / 2);
+    }
+
+    #[test]
+    fn nobody_is_waited_for_where_a_commit_takes_no_time() {
+        assert_eq!(Pace::default().patience(Duration::ZERO), Duration::ZERO);
     }
 }
