@@ -124,7 +124,10 @@ impl World {
         let said = self.call(|server, notes| server.hear(id, word, now, notes));
         self.host.plan.acknowledge_early(false);
         if let Some(words) = said? {
-            if let Up::Last(last) = word {
+            // On a connection that was superseded nothing is heard, and nothing answered.
+            if let Up::Last(last) = word
+                && !words.is_empty()
+            {
                 self.remember(runner, &Request::Last(last.clone()));
             }
             self.answer_on(id, words);
