@@ -24,7 +24,7 @@ use crate::target::{Target, Verdict};
 use crate::window::ROUNDS;
 
 const RUNNERS: usize = 256;
-const CLIENTS: usize = 32;
+const CLIENTS: usize = 64;
 /// How many jobs may be submitted and not yet completed: twice what the runners can hold.
 const UNDER_WAY: usize = 512;
 const PER_SECOND: f64 = 2_000.0;
@@ -54,7 +54,7 @@ pub(super) fn measure(scene: &Scene<'_>) -> Result<Measurement, Failure> {
     let own = process_cpu().saturating_sub(own);
     let memory = server.memory_mib()?;
     server.stop()?;
-    let ours = Side::ours("256 runners, 32 clients", &samples, Sample::rate);
+    let ours = Side::ours("256 runners, 64 clients", &samples, Sample::rate);
     let done = f64::from(u32::try_from(fleet.processed).unwrap_or(u32::MAX));
     Ok(Measurement {
         name: "fleet: lifecycles",

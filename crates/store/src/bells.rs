@@ -40,6 +40,10 @@ struct Hub {
     listeners: BTreeMap<u64, Slot>,
     /// For each bell, those who have not heard it rung: the waiting ones by the turn they took, and the others.
     bells: BTreeMap<Bell, Audience>,
+    /// How often each lane's bell rang.
+    lanes: BTreeMap<i64, u64>,
+    /// How often rings may have been missed.
+    missed: u64,
 }
 
 #[derive(Debug)]
@@ -85,6 +89,14 @@ impl Bells {
         }
     }
 
+    /// How often the bells of these lanes rang on this server. Whoever found a lane empty, having asked this first, finds it empty
+    /// again as long as the answer is the same.
+    pub fn rings_of_lanes(&self, lanes: &[i64]) -> u64 {
+        let hub = lock(&self.hub);
+        let rings = lanes.iter().filter_map(|lane| hub.lanes.get(lane));
+        rings.sum::<u64>() + hub.missed
+    }
+
     pub fn ring(&self, bell: Bell) {
         self.ring_all(&[bell]);
     }
@@ -112,6 +124,7 @@ impl Bells {
     /// Wakes every listener: rings may have been missed.
     pub(crate) fn ring_everything(&self) {
         let mut hub = lock(&self.hub);
+        hub.missed += 1;
         let all: Vec<u64> = hub.listeners.keys().copied().collect();
         for id in all {
             let bells = hub
@@ -195,6 +208,9 @@ impl Hub {
     }
 
     fn ring(&mut self, bell: Bell) {
+        if let Bell::Lane(lane) = bell {
+            *self.lanes.entry(lane).or_default() += 1;
+        }
         let Some(audience) = self.bells.get(&bell) else {
             return;
         };

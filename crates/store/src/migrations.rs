@@ -64,6 +64,10 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "0010_commits",
         script: Script::Portable(include_str!("../migrations/0010_commits.sql")),
     },
+    Migration {
+        name: "0011_fewer_indexes",
+        script: Script::Portable(include_str!("../migrations/0011_fewer_indexes.sql")),
+    },
 ];
 
 impl Script {

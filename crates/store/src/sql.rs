@@ -25,6 +25,8 @@ pub mod member;
 pub mod metric;
 pub mod numbers;
 pub mod organization;
+#[cfg(test)]
+mod plans;
 pub mod plot;
 pub mod project;
 pub mod project_key;

@@ -115,12 +115,13 @@ pub fn keep(
     }
     let report_id = found.ask.report.ok_or(Denied::NotFound("report"))?;
     job_output::moved(tx, id, epoch, object_key.as_str())?;
-    let (start, end) = times(&found);
-    report::set_times(tx, report_id, start, end)?;
+    let times = times(&found);
     match &parsed.metrics {
         Ok(metrics) => {
-            let report = report::find(tx, report_id)?.ok_or(Denied::NotFound("report"))?;
-            publish(tx, &report, metrics)?;
+            let mut report = report::find(tx, report_id)?.ok_or(Denied::NotFound("report"))?;
+            (report.start_time, report.end_time) = times;
+            record(tx, &report, metrics)?;
+            report::conclude(tx, report_id, times, "ready", None)?;
             if let Some(outcome) = &parsed.paired {
                 let text = serde_json::to_string(outcome).expect("an outcome is plain data");
                 report::set_paired(tx, report_id, &text)?;
@@ -129,7 +130,7 @@ pub fn keep(
             Ok(metrics.len())
         }
         Err(reason) => {
-            report::set_status(tx, report_id, "invalid", Some(reason))?;
+            report::conclude(tx, report_id, times, "invalid", Some(reason))?;
             // Whoever follows the job hears that nothing more will come of it.
             tx.ring(Bell::Job(id));
             Ok(0)

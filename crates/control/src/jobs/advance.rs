@@ -47,6 +47,7 @@ pub(crate) fn advance_with(
         trigger: cause.trigger,
     })?;
     let wall = tx.wall();
+    let lease_id = job.life.lease_id.clone();
     edit(&mut job.life);
     job.life.status = to;
     job.life.modified = wall;
@@ -67,6 +68,9 @@ pub(crate) fn advance_with(
     if !job::save(tx, job.id, &job.life, from, epoch)? {
         return Err(Denied::Raced);
     }
+    if job.life.lease_id != lease_id {
+        job::set_lease_id(tx, job.id, job.life.lease_id.as_deref())?;
+    }
     let event = JobEvent {
         number: job.life.events,
         what: cause.trigger.name().to_owned(),
@@ -83,7 +87,7 @@ pub(crate) fn advance_with(
         heartbeat::forget(tx, job.id)?;
     }
     count_in_queue(tx, job, from, to)?;
-    show_in_report(tx, job, to)?;
+    show_in_report(tx, job, from, to)?;
     admission::settle(tx, job)?;
     if matches!(to, Status::Failed | Status::Abandoned) {
         retry::consider(tx, job, cause.trigger)?;
@@ -148,17 +152,23 @@ fn add(counts: &mut QueueCounts, status: Status, amount: i64) {
 }
 
 /// A report follows its job until the output is parsed; then it speaks for itself.
-fn show_in_report(tx: &mut dyn Tx, job: &Job, to: Status) -> Result<(), Denied> {
-    let Some(id) = job.ask.report else {
-        return Ok(());
-    };
-    let status = match to {
-        Status::Pending | Status::Claimed => "pending",
-        Status::Running | Status::Completed => "running",
-        Status::Failed | Status::Abandoned => "failed",
-        Status::Canceled => "canceled",
-        Status::Processed => return Ok(()),
-    };
-    report::set_status(tx, id, status, job.life.message.as_deref())?;
+fn show_in_report(tx: &mut dyn Tx, job: &Job, from: Status, to: Status) -> Result<(), Denied> {
+    let word = report_status(to);
+    if let Some(id) = job.ask.report
+        && let Some(status) = word.filter(|_| word != report_status(from))
+    {
+        report::set_status(tx, id, status, job.life.message.as_deref())?;
+    }
     Ok(())
+}
+
+/// What a report says of a job in this status; nothing when the report speaks for itself.
+const fn report_status(status: Status) -> Option<&'static str> {
+    match status {
+        Status::Pending | Status::Claimed => Some("pending"),
+        Status::Running | Status::Completed => Some("running"),
+        Status::Failed | Status::Abandoned => Some("failed"),
+        Status::Canceled => Some("canceled"),
+        Status::Processed => None,
+    }
 }

@@ -2,7 +2,7 @@
 
 use kiln_model::{Status, Trigger};
 use kiln_store::sql::job::{self, Job};
-use kiln_store::sql::{lane, runner};
+use kiln_store::sql::lane;
 use kiln_store::{DatabaseErrorKind, Error, Tx};
 
 use super::advance::{Cause, advance_with};
@@ -19,9 +19,6 @@ pub struct Claim<'a> {
 /// The first job in claim order (I12) among the lanes this runner serves, now leased to it; `None` when there is none, and when
 /// the runner is being drained.
 pub fn claim(tx: &mut dyn Tx, claim: &Claim<'_>) -> Result<Option<Job>, Denied> {
-    if runner::is_draining(tx, claim.runner)? {
-        return Ok(None);
-    }
     let mut first = None;
     for lane in lane::of_runner(tx, claim.runner)? {
         first = first

@@ -24,6 +24,9 @@ use crate::view;
 const DEFAULT_POLL: u32 = 30;
 /// Seconds a `ready` may ask to wait.
 const POLL: std::ops::RangeInclusive<u32> = 1..=900;
+/// How long a lane that was found empty is believed to be empty as long as no bell rings. None is lost that we know of; this is what
+/// it costs if one is.
+const BELIEVED: Duration = Duration::from_mins(10);
 /// A peer that does not read for so long is gone.
 const SEND_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -49,6 +52,12 @@ struct Poll {
     bells: Listener,
 }
 
+/// When the lanes of a runner were found empty, and how often their bells had rung before that look.
+struct Quiet {
+    since: Instant,
+    rings: u64,
+}
+
 struct Execution {
     job: Job,
     uuid: JobUuid,
@@ -63,6 +72,8 @@ struct Session<'a> {
     state: State,
     /// Those it served when it last asked for work.
     lanes: Vec<i64>,
+    /// That it was told of no work, and nothing has changed for it since.
+    quiet: Option<Quiet>,
     /// The runner's credential may be replaced while the channel is open.
     runner_bell: Listener,
     /// When the last valid word was heard: pings, binary frames and nonsense do not count (I10).
@@ -83,6 +94,7 @@ pub(super) async fn run(app: Shared, runner: Runner, socket: WebSocket) {
         socket,
         state: State::Idle,
         lanes: Vec::new(),
+        quiet: None,
         heard: Instant::now(),
         told_to_stop: false,
     };
@@ -255,7 +267,21 @@ impl Session<'_> {
             return self.say(&update).await;
         }
         self.poll(deadline);
-        self.claim_as(contact.unless_brief(self.app)).await
+        match contact.unless_brief(self.app) {
+            None if self.is_quiet() => Ok(()),
+            contact => self.claim_as(contact).await,
+        }
+    }
+
+    /// Whether a look would find what the last one did: nothing. Ten thousand idle runners ask again and again.
+    fn is_quiet(&self) -> bool {
+        self.quiet
+            .as_ref()
+            .is_some_and(|quiet| quiet.since.elapsed() < BELIEVED && quiet.rings == self.rings())
+    }
+
+    fn rings(&self) -> u64 {
+        self.app.store.bells.rings_of_lanes(&self.lanes)
     }
 
     /// Waits for the bells of its lanes from now on: they are heard before the first look, so that none is missed.
@@ -270,7 +296,9 @@ impl Session<'_> {
     }
 
     async fn claim_as(&mut self, mut contact: Option<Contact>) -> Result<(), End> {
+        self.quiet = None;
         loop {
+            let rings = self.rings();
             let next = assign::next(self.app, &self.runner, contact.take());
             let Next { assignment, lanes } = next.await.map_err(own_trouble)?;
             if let Some(assignment) = assignment {
@@ -282,16 +310,23 @@ impl Session<'_> {
                 return Ok(());
             };
             if lanes == self.lanes {
+                let since = Instant::now();
+                self.quiet = Some(Quiet { since, rings });
                 return Ok(());
             }
-            // Others than it listens to: it listens to these, and looks again.
+            // Others than it listens to: it listens to these, and looks again. What it heard of those that it does not serve any
+            // more is for another runner.
             let deadline = poll.deadline;
-            self.lanes = lanes;
+            let served = std::mem::replace(&mut self.lanes, lanes);
+            for lane in served.iter().filter(|lane| !self.lanes.contains(lane)) {
+                self.app.store.bells.ring(Bell::Lane(*lane));
+            }
             self.poll(deadline);
         }
     }
 
     async fn check_credential(&mut self) -> Result<(), End> {
+        self.quiet = None;
         words::check_credential(self.app, &self.runner)
             .await
             .map_err(own_trouble)

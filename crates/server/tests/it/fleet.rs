@@ -2,10 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::town::{Town, ack, on_both_engines, text};
+use crate::town::{Channel, Place, Town, ack, on_both_engines, text};
 
 on_both_engines!(
     a_drained_runner_finishes_and_is_given_nothing_more,
+    a_drained_runner_that_waits_leaves_work_to_others,
+    a_runner_that_waits_is_given_the_jobs_of_a_spec_it_gets,
+    a_runner_that_asks_again_is_given_what_came_meanwhile,
     what_a_runner_tells_about_itself_is_shown,
     what_a_canceled_job_wrote_is_kept,
     a_deleted_report_takes_its_job_along,
@@ -41,6 +44,62 @@ async fn a_drained_runner_finishes_and_is_given_nothing_more(town: &Town) {
         Value::Null
     );
     assert_eq!(text(&channel.hear().await["uuid"]), waits);
+}
+
+/// A channel whose runner has asked for work, and whose question was answered with nothing so far: what it told is written down
+/// by the look that found nothing.
+async fn waiting(town: &Town, place: &Place) -> Channel {
+    let mut channel = town.channel(place).await;
+    let told = json!({"os": "linux", "arch": "x86_64", "version": "9.9.9"});
+    channel
+        .say(json!({"event": "ready", "poll_timeout": 900, "runner": told}))
+        .await;
+    let path = format!("/v0/runners/{}", place.runner);
+    while town.get(&path).await.body["metadata"] != told {}
+    channel
+}
+
+async fn a_drained_runner_that_waits_leaves_work_to_others(town: &Town) {
+    let place = town.place().await;
+    let (runner, key) = town
+        .runner(&format!("{}-too", place.runner), &place.spec)
+        .await;
+    let other = Place {
+        project: place.project.clone(),
+        spec: place.spec.clone(),
+        runner,
+        key,
+    };
+    let first = waiting(town, &place).await;
+    let mut second = waiting(town, &other).await;
+    drain(town, &place.runner, true).await;
+    let job = town.submit(&place, json!({})).await;
+    assert_eq!(text(&second.hear().await["uuid"]), job);
+    drop(first);
+}
+
+async fn a_runner_that_waits_is_given_the_jobs_of_a_spec_it_gets(town: &Town) {
+    let (place, elsewhere) = (town.place().await, town.place().await);
+    let mut channel = waiting(town, &place).await;
+    let job = town.submit(&elsewhere, json!({})).await;
+    let specs = format!("/v0/runners/{}/specs", place.runner);
+    let linked = town.post(&specs, json!({ "spec": elsewhere.spec })).await;
+    assert_eq!(linked.status, 201, "{linked:?}");
+    assert_eq!(text(&channel.hear().await["uuid"]), job);
+}
+
+async fn a_runner_that_asks_again_is_given_what_came_meanwhile(town: &Town) {
+    let place = town.place().await;
+    let mut channel = town.channel(&place).await;
+    for _ in 0..2 {
+        channel
+            .say(json!({"event": "ready", "poll_timeout": 1}))
+            .await;
+        assert_eq!(channel.hear().await, json!({"event": "no_job"}));
+    }
+    let job = town.submit(&place, json!({})).await;
+    channel.say(json!({"event": "ready"})).await;
+    assert_eq!(text(&channel.hear().await["uuid"]), job);
 }
 
 async fn what_a_runner_tells_about_itself_is_shown(town: &Town) {

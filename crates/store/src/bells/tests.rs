@@ -44,6 +44,19 @@ fn a_lane_wakes_as_many_as_it_rings() {
 }
 
 #[test]
+fn rings_of_a_lane_are_counted_and_so_are_rings_that_may_have_been_missed() {
+    let bells = Bells::default();
+    let before = bells.rings_of_lanes(&[1, 2]);
+    bells.ring(Bell::Lane(3));
+    bells.ring(Bell::Job(1));
+    assert_eq!(bells.rings_of_lanes(&[1, 2]), before);
+    bells.ring(Bell::Lane(2));
+    assert_eq!(bells.rings_of_lanes(&[1, 2]), before + 1);
+    bells.ring_everything();
+    assert_eq!(bells.rings_of_lanes(&[1]), before + 1);
+}
+
+#[test]
 fn every_other_bell_wakes_all() {
     let bells = Bells::default();
     let mut listeners: Vec<_> = (0..5).map(|_| bells.subscribe(Bell::Kernel)).collect();

@@ -66,18 +66,15 @@ pub fn ensure(
     hash: Option<&GitHash>,
     new: NewBranch,
 ) -> Result<Branch, Error> {
-    insert(tx, project, name, None, new)?;
-    let row = tx.query_one(
-        &format!(
-            "{}{}",
-            select!("project_id = ?1 AND name = ?2"),
-            tx.for_update()
-        ),
-        params![project, name.as_str()],
-    )?;
-    let mut branch = read(&row.ok_or_else(|| Error::Corrupt {
-        what: format!("branch {name} vanished"),
-    })?)?;
+    let mut branch = match lock(tx, project, name)? {
+        Some(branch) => branch,
+        None => {
+            insert(tx, project, name, None, new)?;
+            lock(tx, project, name)?.ok_or_else(|| Error::Corrupt {
+                what: format!("branch {name} vanished"),
+            })?
+        }
+    };
     let version = head::ensure_version(tx, branch.head_id, hash)?;
     let wall = tx.wall();
     tx.execute(
@@ -90,6 +87,19 @@ pub fn ensure(
     branch.modified = wall;
     branch.archived = None;
     Ok(branch)
+}
+
+/// The branch of that name, which nobody else changes before this transaction ends.
+fn lock(tx: &mut dyn Tx, project: i64, name: &BranchName) -> Result<Option<Branch>, Error> {
+    let sql = format!(
+        "{}{}",
+        select!("project_id = ?1 AND name = ?2"),
+        tx.for_update()
+    );
+    tx.query_one(&sql, params![project, name.as_str()])?
+        .as_ref()
+        .map(read)
+        .transpose()
 }
 
 /// A new one with a head of its own and no versions; whether the name was free.

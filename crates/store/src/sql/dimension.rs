@@ -85,7 +85,12 @@ fn find_by<D: Dimension, Q: Query + ?Sized>(
     reference: &str,
     columns: [&str; 3],
 ) -> Result<Option<D>, Error> {
-    for column in columns {
+    // A UUID has 36 characters, so that most names need not be looked for among them.
+    let could_be_uuid = reference.len() == 36;
+    for column in columns
+        .into_iter()
+        .filter(|column| could_be_uuid || *column != "uuid")
+    {
         let sql = format!(
             "SELECT {} FROM {} WHERE project_id = ?1 AND {column} = ?2 ORDER BY id LIMIT 1",
             D::COLUMNS,

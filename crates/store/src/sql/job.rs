@@ -154,7 +154,8 @@ pub fn insert(tx: &mut dyn Tx, ask: &NewJob, life: &Life) -> Result<i64, Error> 
     super::inserted_id(row)
 }
 
-/// Writes `life` back if the row is still in `from` and `epoch`; false means that it is not: read again.
+/// Writes `life` back if the row is still in `from` and `epoch`; false means that it is not: read again. The name of the lease is
+/// written by [`set_lease_id`] alone: naming its column here would touch its index at every step of every job.
 pub fn save(
     tx: &mut dyn Tx,
     id: i64,
@@ -164,10 +165,10 @@ pub fn save(
 ) -> Result<bool, Error> {
     let changed = tx.execute(
         "UPDATE job SET status = ?1, epoch = ?2, admitted = ?3, retry_count = ?4, published = ?5, \
-         runner_id = ?6, lease_id = ?7, cause = ?8, message = ?9, events = ?10, timer_due = ?11, \
-         timer_seq = ?12, pending_tick = ?13, claimed_tick = ?14, started_tick = ?15, lease_tick = ?16, \
-         claimed = ?17, started = ?18, ended = ?19, modified = ?20, billed = ?21 \
-         WHERE id = ?22 AND status = ?23 AND epoch = ?24",
+         runner_id = ?6, cause = ?7, message = ?8, events = ?9, timer_due = ?10, \
+         timer_seq = ?11, pending_tick = ?12, claimed_tick = ?13, started_tick = ?14, lease_tick = ?15, \
+         claimed = ?16, started = ?17, ended = ?18, modified = ?19, billed = ?20 \
+         WHERE id = ?21 AND status = ?22 AND epoch = ?23",
         params![
             life.status.code(),
             life.epoch,
@@ -175,7 +176,6 @@ pub fn save(
             life.retry_count,
             life.published,
             life.runner,
-            life.lease_id.as_deref(),
             life.cause.map(Trigger::code),
             life.message.as_deref(),
             life.events,
@@ -463,6 +463,14 @@ pub fn chain_is_published<Q: Query + ?Sized>(query: &mut Q, root: i64) -> Result
         params![root],
     )?;
     Ok(row.is_some())
+}
+
+pub fn set_lease_id(tx: &mut dyn Tx, id: i64, lease_id: Option<&str>) -> Result<(), Error> {
+    tx.execute(
+        "UPDATE job SET lease_id = ?2 WHERE id = ?1",
+        params![id, lease_id],
+    )?;
+    Ok(())
 }
 
 /// Notes that so many minutes of a job that runs are written down; false when it does not run in this epoch any more.

@@ -1,6 +1,6 @@
 //! Lanes, and which runner serves which.
 
-use crate::{Error, Query, Tx, params};
+use crate::{Bell, Error, Query, Tx, params};
 
 /// The id of the lane of that name, made when it is not there yet.
 pub fn ensure(tx: &mut dyn Tx, name: &str) -> Result<i64, Error> {
@@ -23,11 +23,12 @@ pub fn find<Q: Query + ?Sized>(query: &mut Q, name: &str) -> Result<Option<i64>,
         .transpose()
 }
 
-/// The lanes a runner serves, in id order.
+/// The lanes a runner is given jobs of, in id order: none while it is drained.
 pub fn of_runner<Q: Query + ?Sized>(query: &mut Q, runner: i64) -> Result<Vec<i64>, Error> {
     query
         .query(
-            "SELECT lane_id FROM runner_lane WHERE runner_id = ?1 ORDER BY lane_id",
+            "SELECT lane_id FROM runner_lane WHERE runner_id = ?1 \
+             AND EXISTS (SELECT 1 FROM runner WHERE id = ?1 AND draining IS NULL) ORDER BY lane_id",
             params![runner],
         )?
         .iter()
@@ -35,12 +36,13 @@ pub fn of_runner<Q: Query + ?Sized>(query: &mut Q, runner: i64) -> Result<Vec<i6
         .collect()
 }
 
-/// Lets a runner serve a lane; tells whether that is new.
+/// Lets a runner serve a lane; tells whether that is new. One that waits for work looks again.
 pub fn link(tx: &mut dyn Tx, runner: i64, lane: i64) -> Result<bool, Error> {
     let changed = tx.execute(
         "INSERT INTO runner_lane (runner_id, lane_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
         params![runner, lane],
     )?;
+    tx.ring(Bell::Runner(runner));
     Ok(changed == 1)
 }
 
@@ -50,5 +52,6 @@ pub fn unlink(tx: &mut dyn Tx, runner: i64, lane: i64) -> Result<bool, Error> {
         "DELETE FROM runner_lane WHERE runner_id = ?1 AND lane_id = ?2",
         params![runner, lane],
     )?;
+    tx.ring(Bell::Runner(runner));
     Ok(changed == 1)
 }

@@ -129,10 +129,17 @@ pub fn paired<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<String
     row.map_or(Ok(None), |row| row.get(0))
 }
 
-pub fn set_times(tx: &mut dyn Tx, id: i64, start: Millis, end: Millis) -> Result<(), Error> {
+/// What came of the output that a report waited for, and when its job ran.
+pub fn conclude(
+    tx: &mut dyn Tx,
+    id: i64,
+    (start, end): (Millis, Millis),
+    status: &str,
+    error: Option<&str>,
+) -> Result<(), Error> {
     tx.execute(
-        "UPDATE report SET start_time = ?2, end_time = ?3 WHERE id = ?1",
-        params![id, start, end],
+        "UPDATE report SET start_time = ?2, end_time = ?3, status = ?4, error = ?5 WHERE id = ?1",
+        params![id, start, end, status, error],
     )?;
     Ok(())
 }

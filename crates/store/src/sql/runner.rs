@@ -154,12 +154,6 @@ pub fn update(tx: &mut dyn Tx, runner: &Runner) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether it is to be given nothing more.
-pub fn is_draining<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<bool, Error> {
-    let sql = "SELECT id FROM runner WHERE id = ?1 AND draining IS NOT NULL";
-    Ok(query.query_one(sql, params![id])?.is_some())
-}
-
 /// Keeps what it told about itself.
 pub fn introduced(tx: &mut dyn Tx, id: i64, metadata: &str) -> Result<(), Error> {
     tx.execute(
