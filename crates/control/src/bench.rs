@@ -40,7 +40,7 @@ pub use record::record;
 pub use report::{NewResults, submit_report};
 pub use retry::{RetryRun, retry_run};
 pub use settings::{BenchSettings, RunSettings};
-pub use submit::{ResolveImage, Submission, Submitted, submit_run};
+pub use submit::{ResolveImage, Scene, Submission, Submitted, submit_run};
 pub use thresholds::{apply_thresholds, create_threshold, update_threshold};
 pub use tier::Tier;
 pub use work::Work;

@@ -10,8 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 use kiln_control::Denied;
 use kiln_control::access::Caller;
 use kiln_control::limits::{Limited, Who};
-use kiln_store::Tx;
-use kiln_store::sql::project;
+use kiln_store::sql::project::Project;
 
 use crate::app::{App, Shared};
 use crate::error::ApiError;
@@ -73,12 +72,11 @@ pub(crate) fn runs_of(caller: &Caller, address: IpAddr) -> Option<(Limited, Who)
 }
 
 /// Where something new is counted: in its project, and in the organization that the project belongs to.
-pub(crate) fn homes(tx: &mut dyn Tx, project: i64) -> Result<Vec<(Limited, Who)>, Denied> {
-    let project = project::find(tx, project)?.ok_or(Denied::NotFound("project"))?;
-    Ok(vec![
+pub(crate) fn homes(project: &Project) -> [(Limited, Who); 2] {
+    [
         (Limited::ProjectRuns, Who::Row(project.id)),
         (Limited::OrganizationRuns, Who::Row(project.organization_id)),
-    ])
+    ]
 }
 
 /// The same response. One that refuses says because of which limit.

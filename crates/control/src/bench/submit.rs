@@ -8,7 +8,7 @@ use kiln_model::{
     ResourceName, Retry, Slug, TestbedUuid, Timeouts,
 };
 use kiln_store::Tx;
-use kiln_store::sql::branch::NewBranch;
+use kiln_store::sql::branch::{Branch, NewBranch};
 use kiln_store::sql::job::{Job, NewJob};
 use kiln_store::sql::project::Project;
 use kiln_store::sql::report::{self, Report};
@@ -54,9 +54,20 @@ pub enum Submitted {
         report: Report,
         /// Absent when the results came with the run.
         job: Option<Box<Job>>,
+        scene: Box<Scene>,
     },
     /// The idempotency key was used before: this is what it made.
     Before { report: Report },
+}
+
+/// What a new report is about.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    pub project: Project,
+    pub branch: Branch,
+    pub testbed: Testbed,
+    /// That of its job.
+    pub spec: Option<Spec>,
 }
 
 /// How a tag becomes a digest inside a project; the registry's business.
@@ -104,13 +115,14 @@ pub fn submit_run(
             let digest = resolve(&image)?;
             let head = head.as_ref().map(resolve).transpose()?;
             let wall = tx.wall();
-            let report = insert_report(tx, submission, &project, Some(&spec), (wall, wall))?;
+            let (report, scene) =
+                insert_report(tx, submission, project, Some(spec.clone()), (wall, wall))?;
             let job = submit_job(
                 tx,
                 submission,
                 settings,
                 &Order {
-                    project: &project,
+                    project: &scene.project,
                     spec: &spec,
                     report: report.id,
                     ask,
@@ -121,6 +133,7 @@ pub fn submit_run(
             Ok(Submitted::New {
                 report,
                 job: Some(Box::new(job)),
+                scene: Box::new(scene),
             })
         }
         Work::Results {
@@ -128,10 +141,14 @@ pub fn submit_run(
             end,
             metrics,
         } => {
-            let mut report = insert_report(tx, submission, &project, None, (*start, *end))?;
+            let (mut report, scene) = insert_report(tx, submission, project, None, (*start, *end))?;
             process::publish(tx, &report, metrics)?;
             "ready".clone_into(&mut report.status);
-            Ok(Submitted::New { report, job: None })
+            Ok(Submitted::New {
+                report,
+                job: None,
+                scene: Box::new(scene),
+            })
         }
     }
 }
@@ -174,12 +191,12 @@ fn choose_spec(
 fn insert_report(
     tx: &mut dyn Tx,
     submission: &Submission,
-    project: &Project,
-    spec: Option<&Spec>,
+    project: Project,
+    spec: Option<Spec>,
     (start, end): (Millis, Millis),
-) -> Result<Report, Denied> {
+) -> Result<(Report, Scene), Denied> {
     let run = &submission.run;
-    let branch_name = choose_branch(tx, project, run)?;
+    let branch_name = choose_branch(tx, &project, run)?;
     let hash = run
         .hash
         .clone()
@@ -195,12 +212,12 @@ fn insert_report(
         hash.as_ref(),
         submission.branch,
     )?;
-    let testbed_name = choose_testbed(tx, project, run, spec)?;
+    let testbed_name = choose_testbed(tx, &project, run, spec.as_ref())?;
     let testbed = testbed::ensure(
         tx,
         project.id,
         &testbed_name,
-        spec.map(|spec| spec.id),
+        spec.as_ref().map(|spec| spec.id),
         submission.testbed,
     )?;
     if spec.is_none() && run.spec_reset == Some(true) {
@@ -227,7 +244,13 @@ fn insert_report(
         created: tx.wall(),
     };
     report.id = report::insert(tx, &report, run.idempotency_key.as_deref())?;
-    Ok(report)
+    let scene = Scene {
+        project,
+        branch,
+        testbed,
+        spec,
+    };
+    Ok((report, scene))
 }
 
 /// A branch by UUID, slug or name; a name nobody has is created.

@@ -6,17 +6,18 @@ use std::time::Duration;
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use kiln_control::bench::{self, NewResults};
+use kiln_control::bench::{self, NewResults, Scene};
 use kiln_control::{Denied, access, jobs};
 use kiln_model::v0::{
-    Adapter, AlertCounts, DateTime, NewReport, Permission, Report, ReportCounts, ReportMeasure,
-    ReportResult, ResultCounts, Version,
+    Adapter, Alert, AlertCounts, DateTime, NewReport, PairedOutcome, Permission, Report,
+    ReportCounts, ReportMeasure, ReportResult, ResultCounts, UserSummary, Version,
 };
 use kiln_model::{Millis, ReportUuid};
+use kiln_store::sql::account::Account;
 use kiln_store::sql::branch::Branch;
 use kiln_store::sql::report::Filter;
 use kiln_store::sql::testbed::Testbed;
-use kiln_store::sql::{account, alert, branch, job, metric, project, report, testbed};
+use kiln_store::sql::{account, alert, branch, job, metric, project, report, spec, testbed};
 use kiln_store::{Query, Tx};
 use serde::Deserialize;
 
@@ -98,7 +99,7 @@ pub(super) async fn create_report(
     let create = move |tx: &mut dyn Tx| {
         inside.bench.admits(&caller)?;
         let project = access::project(tx, &caller, &project, Permission::Create)?;
-        let homes = limits::homes(tx, project.id)?;
+        let homes = limits::homes(&project);
         for (limited, who) in &homes {
             inside.limits.check(*limited, *who, wall)?;
         }
@@ -169,13 +170,21 @@ fn row<Q: Query + ?Sized>(
     report::find_in_project(query, project, uuid)?.ok_or(Denied::NotFound("report"))
 }
 
+/// What is shown of a report beside its row and its scene.
+#[derive(Debug, Default)]
+struct Contents {
+    user: Option<UserSummary>,
+    results: Option<Vec<Vec<ReportResult>>>,
+    alerts: Option<Vec<Alert>>,
+    counts: ReportCounts,
+    paired: Option<Box<PairedOutcome>>,
+}
+
 /// How much of a report is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
     Counts,
     Whole,
-    /// There is nothing in it yet.
-    Empty,
 }
 
 /// A report as clients see it.
@@ -186,13 +195,23 @@ pub(super) fn show<Q: Query + ?Sized>(
     show_with(query, row, Detail::Whole)
 }
 
-/// One whose job was just submitted.
+/// One whose job was just submitted, by `account` if it was a person: there is nothing in it yet.
 pub(super) fn show_new<Q: Query + ?Sized>(
     query: &mut Q,
     row: &report::Report,
     job: &job::Job,
+    scene: &Scene,
+    account: Option<&Account>,
 ) -> Result<Report, Denied> {
-    show_of(query, row, Some(job), Detail::Empty)
+    let contents = Contents {
+        user: account.map(view::user_summary),
+        results: Some(Vec::new()),
+        alerts: Some(Vec::new()),
+        ..Contents::default()
+    };
+    let head = scene.branch.head_id;
+    let mut show = Show::new(query, &scene.project);
+    assemble(&mut show, row, Some(job), (scene, head), contents)
 }
 
 fn show_with<Q: Query + ?Sized>(
@@ -201,65 +220,87 @@ fn show_with<Q: Query + ?Sized>(
     detail: Detail,
 ) -> Result<Report, Denied> {
     let job = job::of_report(query, row.id)?;
-    show_of(query, row, job.as_ref(), detail)
+    let scene = scene_of(query, row, job.as_ref())?;
+    let head = report::head(query, row.id)?.unwrap_or(scene.branch.head_id);
+    let mut show = Show::new(query, &scene.project);
+    let contents = contents(&mut show, row, detail)?;
+    assemble(&mut show, row, job.as_ref(), (&scene, head), contents)
 }
 
-fn show_of<Q: Query + ?Sized>(
+fn scene_of<Q: Query + ?Sized>(
     query: &mut Q,
     row: &report::Report,
     job: Option<&job::Job>,
+) -> Result<Scene, Denied> {
+    Ok(Scene {
+        project: project::find(query, row.project)?.ok_or(Denied::NotFound("project"))?,
+        branch: branch::find(query, row.branch)?.ok_or(Denied::NotFound("branch"))?,
+        testbed: testbed::find(query, row.testbed)?.ok_or(Denied::NotFound("testbed"))?,
+        spec: match job.and_then(|job| job.ask.spec) {
+            Some(id) => spec::find(query, id)?,
+            None => None,
+        },
+    })
+}
+
+fn contents<Q: Query + ?Sized>(
+    show: &mut Show<'_, Q>,
+    row: &report::Report,
     detail: Detail,
-) -> Result<Report, Denied> {
-    let project = project::find(query, row.project)?.ok_or(Denied::NotFound("project"))?;
-    let branch = branch::find(query, row.branch)?.ok_or(Denied::NotFound("branch"))?;
-    let head = report::head(query, row.id)?.unwrap_or(branch.head_id);
-    let testbed = testbed::find(query, row.testbed)?.ok_or(Denied::NotFound("testbed"))?;
-    let user = match row.account {
-        Some(id) => account::find(query, id)?,
+) -> Result<Contents, Denied> {
+    let report = row.id;
+    let account = match row.account {
+        Some(id) => account::find(show.query, id)?,
         None => None,
     };
-    let counts = match detail {
-        Detail::Empty => ReportCounts::default(),
-        Detail::Counts | Detail::Whole => counts(query, row.id)?,
-    };
-    let version = Version {
-        number: row.version,
-        hash: row.git_hash.clone(),
-    };
-    // One that this version cannot read is of a newer server beside it.
-    let paired = match detail {
-        Detail::Empty => None,
-        Detail::Counts | Detail::Whole => report::paired(query, row.id)?,
-    };
-    let paired = paired.and_then(|text| serde_json::from_str(&text).ok());
-    let mut show = Show::new(query, &project);
     let (results, alerts) = match detail {
         Detail::Counts => (None, None),
-        Detail::Empty => (Some(Vec::new()), Some(Vec::new())),
         Detail::Whole => {
-            let results = results(&mut show, row.id)?;
-            let alerts = alert::of_report(show.query, row.id)?;
+            let results = results(show, report)?;
+            let alerts = alert::of_report(show.query, report)?;
             let alerts = alerts.iter().map(|row| show.alert(row));
             (Some(results), Some(alerts.collect::<Result<_, Denied>>()?))
         }
     };
+    let paired = report::paired(show.query, report)?;
+    Ok(Contents {
+        user: account.as_ref().map(view::user_summary),
+        results,
+        alerts,
+        counts: counts(show.query, report)?,
+        // One that this version cannot read is of a newer server beside it.
+        paired: paired.and_then(|text| serde_json::from_str(&text).ok()),
+    })
+}
+
+fn assemble<Q: Query + ?Sized>(
+    show: &mut Show<'_, Q>,
+    row: &report::Report,
+    job: Option<&job::Job>,
+    (scene, head): (&Scene, i64),
+    contents: Contents,
+) -> Result<Report, Denied> {
+    let version = Version {
+        number: row.version,
+        hash: row.git_hash.clone(),
+    };
     Ok(Report {
         uuid: row.uuid,
-        user: user.as_ref().map(view::user_summary),
-        branch: show.branch_at(&branch, head, Some(version))?,
-        testbed: show.testbed_on(&testbed, job.and_then(|job| job.ask.spec))?,
-        project: view::project(&project),
+        user: contents.user,
+        branch: show.branch_at(&scene.branch, head, Some(version))?,
+        testbed: show.testbed_on(&scene.testbed, scene.spec.as_ref()),
+        project: view::project(&scene.project),
         start_time: DateTime(row.start_time),
         end_time: DateTime(row.end_time),
         adapter: adapter(row),
-        results,
-        alerts,
-        counts,
+        results: contents.results,
+        alerts: contents.alerts,
+        counts: contents.counts,
         job: job.map(view::job_uuid).transpose()?,
         created: DateTime(row.created),
         status: Some(row.status.clone()),
         error: row.error.clone(),
-        paired,
+        paired: contents.paired,
     })
 }
 

@@ -69,25 +69,30 @@ pub(super) async fn submit_run(
     let submit = move |tx: &mut dyn Tx| {
         let submitted = bench::submit_run(tx, &submission, &inside.bench, resolve)?;
         let homes = match &submitted {
-            Submitted::New { report, .. } => limits::homes(tx, report.project)?,
-            Submitted::Before { .. } => Vec::new(),
+            Submitted::New { scene, .. } => Some(limits::homes(&scene.project)),
+            Submitted::Before { .. } => None,
         };
-        for (limited, who) in &homes {
+        for (limited, who) in homes.iter().flatten() {
             inside.limits.check(*limited, *who, wall)?;
         }
         let shown = match submitted {
             Submitted::New {
                 report,
                 job: Some(job),
-            } => reports::show_new(tx, &report, &job)?,
-            Submitted::New { report, job: None } | Submitted::Before { report } => {
-                reports::show(tx, &report)?
+                scene,
+            } => {
+                let account = submission.caller.account();
+                reports::show_new(tx, &report, &job, &scene, account)?
             }
+            Submitted::New {
+                report, job: None, ..
+            }
+            | Submitted::Before { report } => reports::show(tx, &report)?,
         };
         Ok::<_, Denied>((shown, homes))
     };
     let (report, homes) = app.store.ledger.submit(submit).await?;
-    if !homes.is_empty() {
+    if let Some(homes) = homes {
         for (limited, who) in homes.into_iter().chain(counted) {
             app.limits.count(limited, who, wall);
         }

@@ -12,6 +12,7 @@ use kiln_store::sql::branch::Branch;
 use kiln_store::sql::measure::Measure;
 use kiln_store::sql::metric::{Judged, Metric};
 use kiln_store::sql::project::Project;
+use kiln_store::sql::spec::Spec;
 use kiln_store::sql::testbed::Testbed;
 use kiln_store::sql::threshold::Threshold;
 use kiln_store::sql::threshold_model;
@@ -99,29 +100,25 @@ impl<'a, Q: Query + ?Sized> Show<'a, Q> {
     }
 
     pub(super) fn testbed(&mut self, row: &Testbed) -> Result<v0::Testbed, Denied> {
-        self.testbed_on(row, row.spec)
-    }
-
-    /// A testbed with the spec of one of its reports.
-    pub(super) fn testbed_on(
-        &mut self,
-        row: &Testbed,
-        spec: Option<i64>,
-    ) -> Result<v0::Testbed, Denied> {
-        let spec = match spec {
+        let spec = match row.spec {
             Some(id) => spec::find(self.query, id)?,
             None => None,
         };
-        Ok(v0::Testbed {
+        Ok(self.testbed_on(row, spec.as_ref()))
+    }
+
+    /// A testbed with the spec of one of its reports.
+    pub(super) fn testbed_on(&self, row: &Testbed, spec: Option<&Spec>) -> v0::Testbed {
+        v0::Testbed {
             uuid: row.uuid,
             project: self.project.uuid,
             name: row.name.clone(),
             slug: row.slug.clone(),
-            spec: spec.as_ref().map(view::spec),
+            spec: spec.map(view::spec),
             created: DateTime(row.created),
             modified: DateTime(row.modified),
             archived: row.archived.map(DateTime),
-        })
+        }
     }
 
     pub(super) fn benchmark(&self, row: &Benchmark) -> v0::Benchmark {

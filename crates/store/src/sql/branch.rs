@@ -66,15 +66,14 @@ pub fn ensure(
     hash: Option<&GitHash>,
     new: NewBranch,
 ) -> Result<Branch, Error> {
-    let mut branch = match lock(tx, project, name)? {
-        Some(branch) => branch,
-        None => {
-            insert(tx, project, name, None, new)?;
-            lock(tx, project, name)?.ok_or_else(|| Error::Corrupt {
-                what: format!("branch {name} vanished"),
-            })?
-        }
-    };
+    let mut found = lock(tx, project, name)?;
+    if found.is_none() {
+        insert(tx, project, name, None, new)?;
+        found = lock(tx, project, name)?;
+    }
+    let mut branch = found.ok_or_else(|| Error::Corrupt {
+        what: format!("branch {name} vanished"),
+    })?;
     let version = head::ensure_version(tx, branch.head_id, hash)?;
     let wall = tx.wall();
     tx.execute(
