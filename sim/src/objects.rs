@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use kiln_control::tasks::{Objects, Putting};
+use kiln_control::tasks::Objects;
 use kiln_model::Digest;
 use kiln_store::{Error, ObjectErrorKind, ObjectKey};
 
@@ -52,11 +52,6 @@ impl SimObjects {
 }
 
 impl Objects for SimObjects {
-    fn start_put(&self, key: &ObjectKey, _: &Digest, body: Vec<u8>) -> Putting {
-        let put = self.put(key, body);
-        Box::new(move || put)
-    }
-
     fn get(&self, key: &ObjectKey, _: &Digest) -> Result<Vec<u8>, Error> {
         let body = self.lock().bodies.get(key.as_str()).cloned();
         body.ok_or_else(|| Error::Object {

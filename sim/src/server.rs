@@ -18,7 +18,7 @@ use std::task::{Context, Waker};
 
 use kiln_control::billing::BillingHandler;
 use kiln_control::tasks::TaskHandler;
-use kiln_control::{Denied, Heartbeats};
+use kiln_control::{Denied, Heartbeats, outputs};
 use kiln_kernel::Worker;
 use kiln_model::Millis;
 use kiln_store::{Error, Ledger, Listener, Store, Tx};
@@ -26,6 +26,9 @@ use kiln_store::{Error, Ledger, Listener, Store, Tx};
 use crate::note::Note;
 use crate::objects::SimObjects;
 use channel::Session;
+
+/// How many outputs leave at a time.
+const RESTING: u32 = 4;
 
 /// A running server.
 #[derive(Debug)]
@@ -74,6 +77,27 @@ impl Server {
     /// Whether the kernel has new work since this was last asked.
     pub(crate) fn kernel_was_rung(&mut self) -> bool {
         was_rung(&mut self.kernel_bell)
+    }
+
+    /// Lets outputs that were put to use leave for the objects, as far as these take them.
+    pub(crate) fn rest_outputs(&mut self, _: &mut Vec<Note>) -> Result<(), Trouble> {
+        let reader = &self.store.reader;
+        let resting = reader.read(|query| outputs::resting(query, RESTING));
+        let mut rested = Vec::new();
+        for output in resting.wait().map_err(unexpected)? {
+            let asked = output.clone();
+            let body = reader.read(move |query| asked.body(query)).wait();
+            if let Some(body) = body.map_err(unexpected)?
+                && self.objects.put(&output.key, body).is_ok()
+            {
+                rested.push(output);
+            }
+        }
+        if rested.is_empty() {
+            return Ok(());
+        }
+        self.write(move |tx| outputs::rested(tx, &rested))?
+            .map_err(unexpected)
     }
 
     /// Writes the heartbeats of the last second.

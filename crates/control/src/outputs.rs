@@ -3,11 +3,13 @@
 
 mod accept;
 mod receive;
+mod rest;
 mod sweep;
 
 pub use accept::Large;
 pub(crate) use accept::accept;
 pub use receive::{Chunk, Holding, append, begin, discard, find, finished, is_new, progress};
+pub use rest::{Resting, rested, resting};
 pub use sweep::{IDLE, forget_pieces, gone, leaving, with_spare_pieces};
 
 #[cfg(test)]

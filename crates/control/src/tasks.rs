@@ -4,7 +4,7 @@ mod handler;
 mod watch;
 
 pub(crate) use handler::status;
-pub use handler::{Objects, Prepared, Putting, Resting, TaskHandler};
+pub use handler::{Objects, Prepared, TaskHandler};
 pub use watch::{Unwatched, Watch};
 
 use kiln_kernel::{Kind, Message, TimerKey, inbox, timers};

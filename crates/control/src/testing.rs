@@ -16,7 +16,7 @@ use kiln_store::{Error, Ledger, ObjectKey, Store, StoreConfig, Tx};
 
 use crate::housekeeping::Housekeeper;
 use crate::jobs::{self, Claim, Holder};
-use crate::tasks::{Objects, Putting, SERVER, TaskHandler, Unwatched};
+use crate::tasks::{Objects, SERVER, TaskHandler, Unwatched};
 use crate::{Denied, Heartbeats, Truth};
 
 pub(crate) const LEASE: Duration = Duration::from_secs(90);
@@ -46,10 +46,6 @@ impl Housekeeper for Pages {
 #[derive(Debug)]
 struct NoObjects;
 impl Objects for NoObjects {
-    fn start_put(&self, _: &ObjectKey, _: &Digest, _: Vec<u8>) -> Putting {
-        Box::new(|| Ok(()))
-    }
-
     fn get(&self, _: &ObjectKey, _: &Digest) -> Result<Vec<u8>, Error> {
         Ok(Vec::new())
     }

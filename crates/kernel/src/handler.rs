@@ -27,12 +27,6 @@ pub trait Handler<T: KvTx + ?Sized>: Send + Sync + 'static {
         preparing: &Preparing<'_>,
     ) -> Result<Self::Prepared, Status>;
 
-    /// Waits for what `prepare` began and left to go on by itself; tells whether there was anything. All frames of a pass are
-    /// begun before the first is waited for, so that what is slow about them goes on side by side.
-    fn finish_preparing(&self, _: &mut Self::Prepared) -> Result<bool, Status> {
-        Ok(false)
-    }
-
     /// Runs inside the transaction that also removes the frame. Everything it writes commits with that or not at all. It
     /// may be run again with the same arguments, and must have no effect outside the transaction.
     fn apply(

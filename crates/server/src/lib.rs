@@ -17,6 +17,7 @@ pub mod operator;
 mod otlp;
 mod range;
 pub mod recording;
+mod resting;
 mod server;
 mod source_address;
 mod token;

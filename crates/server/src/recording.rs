@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kiln_control::housekeeping::NoHousekeeping;
-use kiln_control::tasks::{Objects, Putting, TaskHandler, Unwatched};
+use kiln_control::tasks::{Objects, TaskHandler, Unwatched};
 use kiln_kernel::{Handler, MessageView, Preparing, Status, Step, Time};
 use kiln_model::v0::DateTime;
 use kiln_model::{Digest, Millis};
@@ -109,15 +109,11 @@ impl Time for RecordedTime {
     fn sleep(&self, _: Duration) {}
 }
 
-/// A replay asks the recording how a put went.
+/// A replay asks the recording what was read.
 #[derive(Debug)]
 struct Nowhere;
 
 impl Objects for Nowhere {
-    fn start_put(&self, _: &ObjectKey, _: &Digest, _: Vec<u8>) -> Putting {
-        Box::new(|| Err(Error::Closed))
-    }
-
     fn get(&self, _: &ObjectKey, _: &Digest) -> Result<Vec<u8>, Error> {
         Err(Error::Closed)
     }
@@ -146,10 +142,6 @@ impl Handler<dyn Tx> for Named {
     ) -> Result<Self::Prepared, Status> {
         self.note(message);
         self.inner.prepare(message, preparing)
-    }
-
-    fn finish_preparing(&self, prepared: &mut Self::Prepared) -> Result<bool, Status> {
-        self.inner.finish_preparing(prepared)
     }
 
     fn apply(

@@ -29,7 +29,7 @@ use crate::otlp::{self, Otlp};
 use crate::recording;
 use crate::token::Tokens;
 use crate::worker::{self, KernelWorker};
-use crate::{first_start, v0, v2};
+use crate::{first_start, resting, v0, v2};
 
 /// Twice what a runner keeps of one stream. All of it is in memory while it is read.
 const DEFAULT_OUTPUT_LIMIT: u64 = 64 << 20;
@@ -241,6 +241,7 @@ impl Server {
         app.metrics.count(Count::ServerStartup);
         let mut tasks = vec![
             tokio::spawn(worker::pulse(Arc::clone(&app), stop.clone())),
+            tokio::spawn(resting::rest_outputs(Arc::clone(&app), stop.clone())),
             tokio::spawn(serve(listener, routes(&app), stop.clone())),
         ];
         let otlp = config.otlp;

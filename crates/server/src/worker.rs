@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kiln_control::housekeeping;
-use kiln_control::tasks::{Objects, Putting, SERVER, TaskHandler, Watch};
+use kiln_control::tasks::{Objects, SERVER, TaskHandler, Watch};
 use kiln_kernel::{Handler, OnError, Policy, Status, Time, Worker, WorkerConfig};
 use kiln_model::{Digest, Millis};
 use kiln_store::tape::KernelStore;
@@ -116,7 +116,7 @@ impl Time for LedgerTime {
     }
 }
 
-/// Outputs go to the object store; the kernel's thread waits for it.
+/// Outputs that were uploaded; the kernel's thread waits for them.
 struct StoredOutputs {
     objects: kiln_store::Objects,
     handle: Handle,
@@ -129,19 +129,6 @@ impl fmt::Debug for StoredOutputs {
 }
 
 impl Objects for StoredOutputs {
-    fn start_put(&self, key: &ObjectKey, digest: &Digest, body: Vec<u8>) -> Putting {
-        let mut writer = self.objects.put_named(key.clone(), Some(digest.clone()));
-        let putting = self.handle.spawn(async move {
-            writer.write(&body).await?;
-            writer.finish().await.map(drop)
-        });
-        let handle = self.handle.clone();
-        Box::new(move || {
-            let put = handle.block_on(putting);
-            put.unwrap_or(Err(Error::Closed))
-        })
-    }
-
     fn get(&self, key: &ObjectKey, digest: &Digest) -> Result<Vec<u8>, Error> {
         self.handle.block_on(async {
             let reader = self.objects.read_named(key, digest).await?;

@@ -65,8 +65,8 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         script: Script::Portable(include_str!("../migrations/0010_commits.sql")),
     },
     Migration {
-        name: "0011_fewer_indexes",
-        script: Script::Portable(include_str!("../migrations/0011_fewer_indexes.sql")),
+        name: "0011_lighter_jobs",
+        script: Script::Portable(include_str!("../migrations/0011_lighter_jobs.sql")),
     },
 ];
 

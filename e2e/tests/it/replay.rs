@@ -78,16 +78,16 @@ async fn a_server_that_was_killed_is_replayed_without_its_database() {
 async fn the_first_divergence_is_named_with_its_message() {
     let town = Town::new();
     let file = recorded(&town, &[], Signal::TERM).await;
-    forge(&file, "keep an output", "lose an output");
+    forge(&file, "SET resting = 1", "SET resting = 2");
     let replayed = kiln(&["replay", file.to_str().unwrap()], "");
     assert_eq!(replayed.code, Some(1), "{}", replayed.stdout);
     for said in [
         "process:",
         "diverges",
         "recorded:",
-        "lose an output",
+        "SET resting = 2",
         "now:",
-        "keep an output",
+        "SET resting = 1",
     ] {
         assert!(
             replayed.stderr.contains(said),

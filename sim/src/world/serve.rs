@@ -87,6 +87,7 @@ impl World {
             return Ok(());
         }
         self.call(Server::flush)?;
+        self.call(Server::rest_outputs)?;
         self.schedule.after(FLUSH, Event::Flush { server: number });
         self.pump()
     }

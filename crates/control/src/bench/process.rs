@@ -2,10 +2,10 @@
 
 use kiln_insight::{Results, read_all, result_texts};
 use kiln_model::v0::{DateTime, JobConfig, JobOutput, LargeOutput, PairedOutcome};
-use kiln_model::{Digest, JobUuid, Millis, ProjectUuid, Status};
+use kiln_model::{Digest, Millis, Status};
 use kiln_store::sql::report::{self, Report, ReportMetric};
 use kiln_store::sql::{job, job_output};
-use kiln_store::{Bell, ObjectKey, Tx};
+use kiln_store::{Bell, Tx};
 use serde::Deserialize;
 
 use super::{RunSettings, pairs, record};
@@ -93,20 +93,9 @@ fn rows(results: &Results, iteration: i64) -> impl Iterator<Item = ReportMetric>
     })
 }
 
-/// Where the output of a bench job lies among the objects.
-pub(crate) fn output_key(project: ProjectUuid, job: JobUuid) -> ObjectKey {
-    ObjectKey::output(project, job).expect("UUIDs make a key")
-}
-
 /// Writes the report and moves the job to `processed`, once: an output that cannot be read makes the report `invalid`, with
 /// the reason, and leaves the job `completed`. Answers how many numbers were written.
-pub fn keep(
-    tx: &mut dyn Tx,
-    id: i64,
-    epoch: i64,
-    parsed: &Parsed,
-    object_key: &ObjectKey,
-) -> Result<usize, Denied> {
+pub fn keep(tx: &mut dyn Tx, id: i64, epoch: i64, parsed: &Parsed) -> Result<usize, Denied> {
     let Some(mut found) = job::lock(tx, id)? else {
         return Ok(0);
     };
@@ -114,7 +103,7 @@ pub fn keep(
         return Ok(0);
     }
     let report_id = found.ask.report.ok_or(Denied::NotFound("report"))?;
-    job_output::moved(tx, id, epoch, object_key.as_str())?;
+    job_output::may_rest(tx, id, epoch)?;
     let times = times(&found);
     match &parsed.metrics {
         Ok(metrics) => {

@@ -107,7 +107,7 @@ fn accept(
     if let Some(large) = &output.large {
         outputs::accept(tx, job, large)?;
     }
-    job_output::replace(tx, job.id, job.life.epoch, &output.digest, &output.body)?;
+    job_output::replace(tx, job.id, job.life.epoch, (&output.digest, &output.body))?;
     job_live::forget(tx, job.id)?;
     if job.ask.kind == Kind::Bench {
         tasks::send(
@@ -137,7 +137,9 @@ pub(super) fn keep_evidence(tx: &mut dyn Tx, job: &Job, output: &Output) -> Resu
     if let Some(large) = &output.large {
         outputs::accept(tx, job, large)?;
     }
-    job_output::keep(tx, job.id, job.life.epoch, &output.digest, &output.body)?;
+    let may_rest = job.ask.kind == Kind::Bench;
+    let body = (&output.digest, output.body());
+    job_output::keep(tx, job.id, job.life.epoch, body, may_rest)?;
     job_live::forget(tx, job.id)?;
     Ok(())
 }

@@ -195,3 +195,53 @@ fn pieces_that_a_crash_left_of_a_whole_upload_are_found() {
         .write(move |tx| Ok(job_upload::pieces(tx, upload.id)?));
     assert_eq!(left, []);
 }
+
+impl Running {
+    fn resting(&self) -> Vec<Resting> {
+        self.world.write(|tx| resting(tx, 10))
+    }
+
+    fn body(&self, of: &[Resting]) -> Option<Vec<u8>> {
+        let first = of[0].clone();
+        self.world.write(move |tx| first.body(tx))
+    }
+
+    fn fails(&self, wrote: &'static [u8]) {
+        let (job, runner) = (self.job, self.holding.credential.runner);
+        let holder = Holder {
+            runner,
+            epoch: None,
+        };
+        let output = Output::new(wrote.to_vec());
+        let fail = move |tx: &mut dyn kiln_store::Tx| {
+            jobs::fail(tx, job, holder, Some(&output), "broken", "test").map(drop)
+        };
+        self.world.write(fail);
+    }
+}
+
+#[test]
+fn what_a_failed_job_wrote_leaves_once_for_its_place_among_the_objects() {
+    let running = Running::new();
+    running.fails(b"{}");
+    let leaving = running.resting();
+    let keys: Vec<&str> = leaving.iter().map(|one| one.key.as_str()).collect();
+    assert_eq!(keys.len(), 1);
+    assert!(
+        keys[0].ends_with(&format!("/output/v0/jobs/{JOB}")),
+        "{keys:?}"
+    );
+    assert_eq!(running.body(&leaving).as_deref(), Some(&b"{}"[..]));
+    let gone = leaving.clone();
+    running.world.write(move |tx| rested(tx, &gone));
+    assert!(running.resting().is_empty());
+    assert_eq!(running.body(&leaving), None);
+}
+
+#[test]
+fn a_result_stays_until_it_was_put_to_use() {
+    let running = Running::new();
+    running.upload();
+    running.deliver(10).unwrap();
+    assert!(running.resting().is_empty());
+}

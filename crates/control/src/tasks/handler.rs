@@ -5,22 +5,17 @@ use std::sync::Arc;
 
 use kiln_kernel::{Handler, Kv as _, MessageView, Preparing, Slot, Status, Step, TimerKey};
 use kiln_model::{Digest, Millis};
-use kiln_store::sql::{job, job_output, job_upload, project, report};
+use kiln_store::sql::{job, job_output, job_upload, report};
 use kiln_store::tape::KernelStore;
 use kiln_store::{DatabaseErrorKind, Error, ObjectKey, Query, Tx};
 
 use super::{Task, Watch};
-use crate::bench::{self, Parsed, output_key};
+use crate::bench::{self, Parsed};
 use crate::housekeeping::{self, Housekeeper};
 use crate::{Denied, jobs, queues, session};
 
-/// An object on its way to where it stays.
-pub type Putting = Box<dyn FnOnce() -> Result<(), Error> + Send>;
-
-/// Where outputs come to rest. Writing the same bytes under the same key again is harmless.
+/// Where outputs lie that did not fit into a message.
 pub trait Objects: Send + Sync + fmt::Debug {
-    /// Begins to write an object; the answer waits until it is there to stay.
-    fn start_put(&self, key: &ObjectKey, digest: &Digest, body: Vec<u8>) -> Putting;
     /// The whole of an object.
     fn get(&self, key: &ObjectKey, digest: &Digest) -> Result<Vec<u8>, Error>;
 }
@@ -37,41 +32,20 @@ pub struct TaskHandler {
     pub opened: Millis,
 }
 
-/// Outputs up to this size are put to rest side by side; of larger ones there is one in memory.
-const SMALL: usize = 64 << 10;
-
 /// What the slow half found out.
 #[derive(Debug)]
 pub enum Prepared {
     Nothing(Task),
-    /// An output was read, and is put to rest.
+    /// An output was read.
     Result {
         job: i64,
         epoch: i64,
         parsed: Parsed,
-        object_key: ObjectKey,
-        resting: Option<Box<Resting>>,
     },
     /// A page was looked after.
     Tidied {
         next: Option<String>,
     },
-}
-
-/// An output that is on its way.
-pub struct Resting {
-    job: i64,
-    key: ObjectKey,
-    digest: Digest,
-    putting: Putting,
-}
-
-impl fmt::Debug for Resting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Resting")
-            .field("job", &self.job)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Handler<dyn Tx> for TaskHandler {
@@ -97,16 +71,6 @@ impl Handler<dyn Tx> for TaskHandler {
         }
     }
 
-    fn finish_preparing(&self, prepared: &mut Prepared) -> Result<bool, Status> {
-        let Prepared::Result { resting, .. } = prepared else {
-            return Ok(false);
-        };
-        match resting.take() {
-            Some(resting) => self.rest(*resting).map(|()| true),
-            None => Ok(false),
-        }
-    }
-
     fn apply(
         &self,
         prepared: &Prepared,
@@ -115,14 +79,9 @@ impl Handler<dyn Tx> for TaskHandler {
         step: &mut Step,
     ) -> Result<(), Status> {
         let outcome = match prepared {
-            Prepared::Result {
-                job,
-                epoch,
-                parsed,
-                object_key,
-                resting: _,
-            } => bench::keep(tx, *job, *epoch, parsed, object_key)
-                .map(|metrics| self.watch.measured(metrics)),
+            Prepared::Result { job, epoch, parsed } => {
+                bench::keep(tx, *job, *epoch, parsed).map(|metrics| self.watch.measured(metrics))
+            }
             Prepared::Nothing(Task::Deadline { job }) => {
                 jobs::deadline::fire(tx, *job, fired(step), self.opened)
                     .map(|passed| passed.into_iter().for_each(|why| self.watch.passed(why)))
@@ -147,48 +106,13 @@ impl TaskHandler {
         let Some(found) = found else {
             return Ok(Prepared::Nothing(Task::Process { job: id, epoch }));
         };
-        let parsed = self.parse(&found)?;
-        let is_small = found.body.len() <= SMALL;
-        let resting = Resting {
-            job: id,
-            putting: self
-                .objects
-                .start_put(&found.object_key, &found.digest, found.body),
-            key: found.object_key.clone(),
-            digest: found.digest,
-        };
-        let resting = if is_small {
-            Some(Box::new(resting))
-        } else {
-            self.rest(resting)?;
-            None
-        };
         Ok(Prepared::Result {
             job: id,
             epoch,
-            parsed,
-            object_key: found.object_key,
-            resting,
+            parsed: self.parse(&found)?,
         })
     }
 
-    /// Waits until an output is where it stays.
-    fn rest(&self, resting: Resting) -> Result<(), Status> {
-        let Resting {
-            job,
-            key,
-            digest,
-            putting,
-        } = resting;
-        let asked = (key.to_string(), digest.to_string());
-        let kept = self.store.outside("keep an output", &asked, putting);
-        kept.map_err(|error| {
-            Status::Store(format!("the output of job {job} was not kept: {error}"))
-        })
-    }
-}
-
-impl TaskHandler {
     /// Reads the output, with what was uploaded beside it.
     fn parse(&self, found: &Found) -> Result<Parsed, Status> {
         let unread = |error: &dyn fmt::Display| {
@@ -225,38 +149,25 @@ struct Found {
     body: Vec<u8>,
     /// What the output may name.
     uploads: Vec<job_upload::Upload>,
-    digest: Digest,
-    object_key: ObjectKey,
 }
 
 fn load(query: &mut dyn Query, id: i64, epoch: i64) -> Result<Option<Found>, Denied> {
     let Some(found) = job::find(query, id)? else {
         return Ok(None);
     };
-    let (Some(project), Some(report)) = (found.ask.project, found.ask.report) else {
+    let Some(report) = found.ask.report else {
         return Ok(None);
     };
-    let Some(output) = job_output::find(query, id, epoch)? else {
+    let output = job_output::find(query, id, epoch)?;
+    let Some(body) = output.and_then(|output| output.body) else {
         return Ok(None);
     };
-    let Some(body) = output.body else {
-        return Ok(None);
-    };
-    let project = project::find(query, project)?.ok_or(Denied::NotFound("project"))?;
     let report = report::find(query, report)?.ok_or(Denied::NotFound("report"))?;
-    let public_id = found
-        .ask
-        .public_id
-        .as_deref()
-        .and_then(|id| id.parse().ok());
-    let uuid = public_id.ok_or(Denied::NotFound("job"))?;
     Ok(Some(Found {
         report,
         config: found.ask.work,
         body,
         uploads: job_upload::named(query, id, epoch)?,
-        digest: output.digest,
-        object_key: output_key(project.uuid, uuid),
     }))
 }
 

@@ -72,8 +72,7 @@ impl<K: Kv, H: Handler<K::Tx>> Runner<K, H> {
             slot: None,
             keep: &|| Ok(()),
         };
-        let mut prepared = caught(|| self.handler.prepare(&message, &preparing))?;
-        caught(|| self.handler.finish_preparing(&mut prepared))?;
+        let prepared = caught(|| self.handler.prepare(&message, &preparing))?;
         let prepared = Mutex::new(prepared);
         let (handler, sink) = (Arc::clone(&self.handler), self.config.sink);
         let frame = frame.to_vec();

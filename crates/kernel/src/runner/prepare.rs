@@ -43,21 +43,6 @@ pub(super) fn all<K: Kv, H: Handler<K::Tx>>(
             prepare_ms,
         });
     }
-    for job in &mut jobs {
-        let Ready::Prepared(prepared) = &mut job.ready else {
-            continue;
-        };
-        match caught(|| handler.finish_preparing(prepared)) {
-            Ok(false) => continue,
-            Ok(true) => {}
-            Err(refused) => job.ready = Ready::Refused(refused),
-        }
-        let waited_from = now;
-        now = clock();
-        held.renew(kv, now).ok();
-        let waited_ms = elapsed_ms(waited_from, now);
-        job.prepare_ms = job.prepare_ms.saturating_add(waited_ms);
-    }
     (jobs, now)
 }
 

@@ -4,7 +4,6 @@ mod crashes;
 mod model;
 mod recovery;
 mod sabotage;
-mod side_by_side;
 
 mod conformance {
     crate::kernel_conformance!(crate::MemoryKv::new);

@@ -292,6 +292,38 @@ async fn a_small_output_is_read_in_part_too(town: &Town) {
 }
 
 #[tokio::test]
+async fn an_output_that_was_put_to_use_leaves_for_its_object_and_is_read_from_there() {
+    let objects = tempfile::tempdir().unwrap();
+    let place_of_objects = objects.path().to_str().unwrap().to_owned();
+    let town = Town::start_with(Engine::Sqlite, move |mut config| {
+        config.store.objects = place_of_objects;
+        config
+    });
+    let place = town.place().await;
+    let (mut channel, job) = town.running(&place).await;
+    channel.say(crate::town::completed(&job)).await;
+    assert_eq!(channel.hear().await, ack(&job));
+    let project = town.get(&format!("/v0/projects/{}", place.project)).await;
+    let project = crate::town::text(&project.body["uuid"]);
+    let object = objects
+        .path()
+        .join(format!("{project}/output/v0/jobs/{job}"));
+    while !object.exists() {
+        assert_eq!(
+            town.job(&place, &job).await["output"]["results"][0]["stdout"],
+            BMF
+        );
+    }
+    // The file appears before the row lets go; either way it is the same.
+    for _ in 0..100 {
+        assert_eq!(
+            town.job(&place, &job).await["output"]["results"][0]["stdout"],
+            BMF
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_server_says_what_it_takes_and_refuses_more() {
     let town = Town::start_with(Engine::Sqlite, |config| ServerConfig {
         output_limit: 8,

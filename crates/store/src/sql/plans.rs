@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::job;
+use super::{job, job_output};
 use crate::testing::ManualClock;
 use crate::{Engine, Error, Query, Row, Store, StoreConfig, SystemEntropy, Value};
 
@@ -60,5 +60,12 @@ fn the_jobs_a_runner_holds_are_found_without_its_past() {
 fn live_actions_are_found_without_those_that_ended() {
     check("index_job_live_actions", |query| {
         job::live_actions(query, None, 1).map(drop)
+    });
+}
+
+#[test]
+fn outputs_that_may_leave_are_found_without_those_that_have_left() {
+    check("index_job_output_resting", |query| {
+        job_output::resting(query, 1).map(drop)
     });
 }

@@ -8,3 +8,7 @@ DROP INDEX index_job_runner_id;
 -- Actions alone are asked for like this.
 DROP INDEX index_job_live_actions;
 CREATE INDEX index_job_live_actions ON job (id) WHERE kind = 1 AND status IN (0, 1, 2);
+
+-- Outputs that may leave for their object key: 1 until they have. Results wait here until they were put to use.
+ALTER TABLE job_output ADD COLUMN resting SMALLINT NOT NULL DEFAULT 0;
+CREATE INDEX index_job_output_resting ON job_output (job_id) WHERE resting = 1;
