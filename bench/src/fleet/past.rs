@@ -46,9 +46,9 @@ impl Past {
             ("created", EARLIER),
         ];
         let of_done = format!("job_id = {done}");
+        self.copy("job", &format!("id = {done}"), finished, &job)?;
         self.copy("job_event", &of_done, finished, &[("job_id", &id)])?;
         self.copy("job_output", &of_done, finished, &[("job_id", &id)])?;
-        self.copy("job", &format!("id = {done}"), finished, &job)?;
         self.wait(waiting / 2)?;
         self.close()
     }
