@@ -125,6 +125,7 @@ operations! {
     delete "/v0/projects/{project}/keys/{key}" revoke_project_key () -> 204 Nothing, "Revoke a key at once";
     get "/v0/projects/{project}/specs" list_project_specs () -> 200 Page("Spec"), "What a run may ask for";
     get "/v0/projects/{project}/specs/{spec}" get_project_spec () -> 200 One("Spec"), "One of these";
+    get "/v0/projects/{project}/images" list_images () -> 200 Page("Image"), "The tags of all its repositories";
     get "/v0/projects/{project}/jobs" list_jobs () -> 200 Page("Job"), "A project's jobs, the newest first";
     get "/v0/projects/{project}/jobs/{job}" get_job () -> 200 One("Job"), "A job and, at its end, its output";
     post "/v0/projects/{project}/jobs/{job}/cancel" cancel_job () -> 200 One("Job"), "Cancel a job";

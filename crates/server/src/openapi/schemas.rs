@@ -216,6 +216,7 @@ schemas! {
     ];
     "NewProject": [is("name", A_NAME), may("slug", A_SLUG), may("url", A_URL), may("visibility", VISIBILITY)];
     "UpdateProject": [may("name", A_NAME), may("slug", A_SLUG), may("url", A_URL), may("visibility", VISIBILITY)];
+    "Image": [is("repository", Text), may("tag", Text), may("digest", Text), may("modified", Time)];
     "Spec": [
         is("uuid", Uuid), is("name", Text), is("slug", Text), is("os", OS), is("architecture", ARCHITECTURE),
         or_null("sandbox", Text), is("cpu", Integer), is("memory", Integer), is("disk", Integer),

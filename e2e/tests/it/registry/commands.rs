@@ -66,6 +66,16 @@ fn an_image_is_pushed_listed_shown_tagged_pulled_and_removed() {
         succeed(&run(&town, &["image", "list", "hello/app"])),
         "v1\nv2"
     );
+    let listed = succeed(&run(&town, &["image", "list", "hello"]));
+    let rows: Vec<Vec<&str>> = listed
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().take(3).collect())
+        .collect();
+    let expected = ["v1", "v2"].map(|tag| vec!["hello/app", tag, digest.as_str()]);
+    assert_eq!(rows, expected, "{listed}");
+    let unknown = run(&town, &["image", "list", "nothing"]);
+    assert_eq!(unknown.code, Some(22), "{}", unknown.stderr);
     let shown = succeed(&run(&town, &["image", "show", "hello/app:v2", "--json"]));
     assert!(shown.contains(&digest), "{shown}");
     let into = town.path().join("pulled");
