@@ -9,7 +9,7 @@ use kiln_store::sql::{job, job_output, job_upload, project, report};
 use kiln_store::tape::KernelStore;
 use kiln_store::{DatabaseErrorKind, Error, ObjectKey, Query, Tx};
 
-use super::{Task, Watch};
+use super::{Part, Task, Watch};
 use crate::bench::{self, Parsed, output_key};
 use crate::housekeeping::{self, Housekeeper};
 use crate::{Denied, jobs, queues, session};
@@ -121,8 +121,13 @@ impl Handler<dyn Tx> for TaskHandler {
                 parsed,
                 object_key,
                 resting: _,
-            } => bench::keep(tx, *job, *epoch, parsed, object_key)
-                .map(|metrics| self.watch.measured(metrics)),
+            } => {
+                let began = self.watch.clock();
+                bench::keep(tx, *job, *epoch, parsed, object_key).map(|metrics| {
+                    self.watch.measured(metrics);
+                    self.watch.took(Part::Write, began);
+                })
+            }
             Prepared::Nothing(Task::Deadline { job }) => {
                 jobs::deadline::fire(tx, *job, fired(step), self.opened)
                     .map(|passed| passed.into_iter().for_each(|why| self.watch.passed(why)))
@@ -147,7 +152,9 @@ impl TaskHandler {
         let Some(found) = found else {
             return Ok(Prepared::Nothing(Task::Process { job: id, epoch }));
         };
+        let began = self.watch.clock();
         let parsed = self.parse(&found)?;
+        self.watch.took(Part::Read, began);
         let is_small = found.body.len() <= SMALL;
         let resting = Resting {
             job: id,

@@ -82,6 +82,8 @@ async fn runners_are_offered_newer_programs(engine: Engine) {
     assert_eq!(offer["event"], "update", "{offer}");
     assert_eq!(offer["version"], VERSION);
     assert_eq!(offer["checksum"], CHECKSUM);
+    let updating = "runner_state{state=\"updating\"} 1";
+    assert!(town.metrics().await.contains(updating));
     let url = text(&offer["url"]);
     let fetched = reqwest::get(&url).await.unwrap().bytes().await.unwrap();
     assert_eq!(&fetched[..], PROGRAM);
@@ -96,7 +98,9 @@ async fn runners_are_offered_newer_programs(engine: Engine) {
     channel.say(ready(VERSION)).await;
     assert_eq!(channel.hear().await, json!({"event": "no_job"}));
     let sent = "runner_self_update_sent_total{update_channel=\"stable\"}";
-    assert!(town.metrics().await.contains(sent));
+    let counted = town.metrics().await;
+    assert!(counted.contains(sent), "{counted}");
+    assert!(!counted.contains(updating), "{counted}");
     channel
         .say(json!({"event": "ready", "poll_timeout": 1}))
         .await;
