@@ -12,6 +12,7 @@ mod key;
 mod large;
 mod live;
 mod noise;
+mod object;
 mod paired;
 mod patched;
 mod people;
