@@ -331,9 +331,11 @@ schemas! {
         may("direction", DIRECTION), is("created", Time), is("modified", Time), or_null("archived", Time),
     ];
     "NewMeasure": [is("name", Text), may("slug", Text), is("units", Text), may("direction", DIRECTION)];
-    "DimensionPatch": [
-        may("name", Text), may("slug", Text), may("archived", Boolean), may("units", Text),
-        may("direction", DIRECTION), may("spec", Text), may("start_point", One("StartPoint")),
+    "BranchPatch": [may("name", Text), may("slug", Text), may("archived", Boolean), may("start_point", One("StartPoint"))];
+    "TestbedPatch": [may("name", Text), may("slug", Text), may("archived", Boolean), may("spec", Text)];
+    "BenchmarkPatch": [may("name", Text), may("slug", Text), may("archived", Boolean)];
+    "MeasurePatch": [
+        may("name", Text), may("slug", Text), may("archived", Boolean), may("units", Text), may("direction", DIRECTION),
     ];
     "Threshold": [
         is("uuid", Uuid), is("project", Uuid), is("branch", One("Branch")), is("testbed", One("Testbed")),
