@@ -65,7 +65,7 @@ operations! {
     post "/v0/server/registry/gc" collect_registry ("CollectRequest") -> 200 One("Collected"), "Let go of a page of what nobody needs";
     post "/v0/server/registry/verify" verify_registry ("VerifyRequest") -> 200 One("Verified"), "Read a page of it again and compare digests";
     get "/v0/server/registry/quotas/{project}" get_quota () -> 200 One("Quota"), "What a project uses and may";
-    put "/v0/server/registry/quotas/{project}" set_quota ("Quota") -> 200 One("Quota"), "Change what it may";
+    put "/v0/server/registry/quotas/{project}" set_quota ("NewQuota") -> 200 One("Quota"), "Change what it may";
 
     post "/v0/auth/signup" sign_up () -> 202 Nothing, "Always refused: administrators make people known";
     post "/v0/auth/login" log_in () -> 202 Nothing, "Always refused: people have keys";

@@ -162,6 +162,7 @@ schemas! {
         may("next", Text),
     ];
     "Damaged": [is("digest", Text), is("what", Text)];
+    "NewQuota": [or_null("quota", BYTES)];
     "Quota": [perhaps("bytes", BYTES), or_null("quota", BYTES)];
     "User": [
         is("uuid", Uuid), is("name", Text), is("slug", Text), is("email", Text), is("admin", Boolean),
