@@ -139,12 +139,12 @@ operations! {
     delete "/v0/projects/{project}/reports/{report}" delete_report () -> 204 Nothing, "Delete a report with its metrics and alerts";
     get "/v0/projects/{project}/branches" list_branches () -> 200 Page("Branch"), "A project's branches";
     post "/v0/projects/{project}/branches" create_branch ("NewBranch") -> 201 One("Branch"), "A new branch";
-    get "/v0/projects/{project}/branches/{branch}" get_branch () -> 200 One("Branch"), "A branch with its head";
+    get "/v0/projects/{project}/branches/{branch}" get_branch () -> 200 One("Branch"), "A branch with its head, or with the one that `head` in the query names";
     patch "/v0/projects/{project}/branches/{branch}" update_branch ("BranchPatch") -> 200 One("Branch"), "Change or archive it";
     delete "/v0/projects/{project}/branches/{branch}" delete_branch () -> 204 Nothing, "Delete one that nothing was measured with";
     get "/v0/projects/{project}/testbeds" list_testbeds () -> 200 Page("Testbed"), "A project's testbeds";
     post "/v0/projects/{project}/testbeds" create_testbed ("NewTestbed") -> 201 One("Testbed"), "A new testbed";
-    get "/v0/projects/{project}/testbeds/{testbed}" get_testbed () -> 200 One("Testbed"), "A testbed";
+    get "/v0/projects/{project}/testbeds/{testbed}" get_testbed () -> 200 One("Testbed"), "A testbed, with another spec where `spec` in the query names one";
     patch "/v0/projects/{project}/testbeds/{testbed}" update_testbed ("TestbedPatch") -> 200 One("Testbed"), "Change or archive it";
     delete "/v0/projects/{project}/testbeds/{testbed}" delete_testbed () -> 204 Nothing, "Delete one that nothing was measured with";
     get "/v0/projects/{project}/benchmarks" list_benchmarks () -> 200 Page("Benchmark"), "A project's benchmarks";
