@@ -124,7 +124,7 @@ target/fuzz/found: that becomes a test. A stable compiler does; a C++ compiler b
         help: "\
 usage: cargo xtask schemathesis [ARGUMENT...]
 
-Starts a server on loopback with an empty store, lets schemathesis make requests of what
+Starts a server on loopback with one small project, lets schemathesis make requests of what
 /v0/server/spec says, valid ones and others, and fails when an answer is not as the document has it.
 Not part of `test`: it takes two or three minutes, and installs schemathesis from the Python package index into
 target/schemathesis when it is not on the search path. Every argument goes to schemathesis.

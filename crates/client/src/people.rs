@@ -1,9 +1,11 @@
 //! People, their keys, and their organizations.
 
+use kiln_model::Millis;
 use kiln_model::v0::{
     CreatedUserKey, Invited, Member, NewKey, NewMember, NewOrganization, NewUser, Organization,
-    User, UserKey,
+    Usage, User, UserKey,
 };
+use reqwest::Method;
 
 use crate::{Client, Error, Page};
 
@@ -41,6 +43,23 @@ impl Client {
 
     pub async fn create_organization(&self, new: &NewOrganization) -> Result<Organization, Error> {
         self.post(&["v0", "organizations"], new).await
+    }
+
+    /// What an organization used in a time; without an end until now, without a beginning since the month began.
+    pub async fn usage(
+        &self,
+        organization: &str,
+        start: Option<Millis>,
+        end: Option<Millis>,
+    ) -> Result<Usage, Error> {
+        let path = ["v0", "organizations", organization, "usage"];
+        let times = [("start_time", start), ("end_time", end)];
+        let times: Vec<(&str, i64)> = times
+            .into_iter()
+            .filter_map(|(name, time)| Some((name, time?.0)))
+            .collect();
+        let request = self.request(Method::GET, &path)?.query(&times);
+        self.read(self.send(request).await?).await
     }
 
     pub async fn list_organizations(&self, page: Page) -> Result<Vec<Organization>, Error> {

@@ -1,6 +1,8 @@
 //! Projects and their keys.
 
-use kiln_model::v0::{CreatedProjectKey, NewKey, NewProject, Project, ProjectKey, UpdateProject};
+use kiln_model::v0::{
+    CreatedProjectKey, Image, NewKey, NewProject, Project, ProjectKey, UpdateProject,
+};
 
 use crate::{Client, Error, Page};
 
@@ -35,6 +37,12 @@ impl Client {
     /// Cancels its live jobs and hides it.
     pub async fn delete_project(&self, project: &str) -> Result<(), Error> {
         self.delete(&["v0", "projects", project]).await
+    }
+
+    /// The tags of all its repositories.
+    pub async fn list_images(&self, project: &str, page: Page) -> Result<Vec<Image>, Error> {
+        self.list(&["v0", "projects", project, "images"], page, &[])
+            .await
     }
 
     /// A key that opens one project. It is in this answer and never again.

@@ -5,7 +5,7 @@ mod watch;
 
 pub(crate) use handler::status;
 pub use handler::{Objects, Prepared, TaskHandler};
-pub use watch::{Unwatched, Watch};
+pub use watch::{Part, Unwatched, Watch};
 
 use kiln_kernel::{Kind, Message, TimerKey, inbox, timers};
 use kiln_model::Millis;

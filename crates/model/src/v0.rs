@@ -4,6 +4,7 @@ mod adapter;
 mod channel;
 mod conditions;
 mod datetime;
+mod image;
 mod insight;
 mod job;
 mod job_channel;
@@ -11,6 +12,7 @@ mod key;
 mod large;
 mod live;
 mod noise;
+mod object;
 mod paired;
 mod patched;
 mod people;
@@ -26,6 +28,7 @@ pub use conditions::{
     Conditions, CpuSample, Frequency, IterationUsage, Pressure, SealedLayer, StageTimes, Truncated,
 };
 pub use datetime::DateTime;
+pub use image::Image;
 pub use insight::{
     Alert, AlertPatch, AlertSummary, Benchmark, Boundary, DimensionPatch, Measure, Model,
     NewBenchmark, NewBranch, NewMeasure, NewModel, NewTestbed, NewThreshold, StoredMetric,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kiln_control::bench::{BenchSettings, ChangeMemory};
 use kiln_control::limits::Limits;
@@ -13,7 +14,7 @@ use kiln_registry::Registry;
 use kiln_store::Store;
 
 use crate::channel::{Channels, Offers};
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, Span};
 use crate::token::Tokens;
 
 pub(crate) type Shared = Arc<App>;
@@ -52,6 +53,13 @@ pub(crate) struct Backups {
 impl App {
     pub(crate) fn wall(&self) -> Millis {
         self.clock.wall()
+    }
+
+    /// Something that concerns no job was begun then, and is done.
+    pub(crate) fn time(&self, what: Span, began: Millis) {
+        let millis = u64::try_from(self.clock.monotonic().0 - began.0).unwrap_or_default();
+        self.metrics
+            .observe(what, None, Duration::from_millis(millis));
     }
 }
 

@@ -1,4 +1,6 @@
-//! What operators watch. The names are those of stock servers.
+//! What operators watch. The names are those of stock servers. What a stock server counts and this one does not do has no
+//! number here: it sends no mail (`email.send`), nobody signs up, logs in or confirms (the other `user.*`), and of what is
+//! billed there are minutes only (`metrics.billed`, `active_series.billed`).
 
 mod count;
 mod level;
@@ -32,6 +34,10 @@ pub(crate) enum Span {
     Complete,
     /// From a report's arrival until it is stored.
     ReportCreate,
+    /// What a harness wrote becomes numbers.
+    ReportProcess,
+    /// The numbers are judged and stored.
+    ReportWrite,
 }
 
 #[derive(Debug, Default)]
@@ -40,6 +46,8 @@ pub(crate) struct Metrics {
     spans: Mutex<BTreeMap<(Span, Option<&'static str>), Histogram>>,
     /// Runners that have a job.
     pub(crate) executing: Level,
+    /// Runners that were offered a newer program and have not asked for work since.
+    pub(crate) updating: Level,
 }
 
 /// Times over buckets, each of which counts the times up to its bound.
@@ -119,10 +127,11 @@ impl Metrics {
             add(&mut families, what.name(), attribute, reading);
         }
         drop(spans);
-        let executing = self.executing.now();
+        let (executing, updating) = (self.executing.now(), self.updating.now());
         for (state, how_many) in [
-            ("idle", runners.saturating_sub(executing)),
+            ("idle", runners.saturating_sub(executing + updating)),
             ("executing", executing),
+            ("updating", updating),
         ] {
             let attribute = Some((STATE, state.to_owned()));
             add(&mut families, RUNNER_STATE, attribute, level(how_many));
@@ -139,6 +148,8 @@ impl Span {
             Self::Run => "job.run.duration",
             Self::Complete => "job.complete.duration",
             Self::ReportCreate => "report.create.duration",
+            Self::ReportProcess => "report.process.duration",
+            Self::ReportWrite => "report.write.duration",
         }
     }
 }
@@ -174,8 +185,9 @@ mod tests {
         metrics.observe(Span::Queue, Some(Tier::Free), Duration::from_secs(2));
         metrics.observe(Span::ReportCreate, None, Duration::from_secs(2));
         let busy = metrics.executing.enter();
-        let text = prometheus::render(&metrics.read(3));
-        drop(busy);
+        let updating = metrics.updating.enter();
+        let text = prometheus::render(&metrics.read(4));
+        drop((busy, updating));
         for expected in [
             "# TYPE runner_job_claim_total counter\nrunner_job_claim_total 1\n",
             "runner_job_update_total{job_status=\"failed\"} 2\n",
@@ -187,7 +199,8 @@ mod tests {
             "report_create_duration_seconds_count 1\n",
             "runner_state{state=\"idle\"} 2\n",
             "runner_state{state=\"executing\"} 1\n",
-            "runner_connected 3\n",
+            "runner_state{state=\"updating\"} 1\n",
+            "runner_connected 4\n",
         ] {
             assert!(text.contains(expected), "{expected} is not in\n{text}");
         }

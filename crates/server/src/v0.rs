@@ -8,6 +8,7 @@ mod dimensions;
 mod directory;
 mod elsewhere;
 mod events;
+mod images;
 mod insight;
 mod jobs;
 mod kernel;
@@ -94,6 +95,7 @@ pub(crate) fn routes() -> Router<Shared> {
                 .post(channel::finish_upload),
         )
         .route("/v0/run", post(run::submit_run))
+        .route("/v0/projects/{project}/images", get(images::list_images))
         .route("/v0/projects/{project}/jobs", get(jobs::list_jobs))
         .route("/v0/projects/{project}/jobs/{job}", get(jobs::get_job))
         .route(

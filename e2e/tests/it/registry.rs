@@ -2,6 +2,7 @@
 
 mod commands;
 mod engines;
+mod faults;
 mod rights;
 mod skopeo;
 mod storm;

@@ -70,6 +70,34 @@ fn local_results_are_judged_compared_and_plotted() {
     assert_eq!(piped.code, Some(13), "{}", piped.stderr);
     assert!(piped.stdout.contains("above the limit"), "{}", piped.stdout);
 
+    let data = town.data();
+    let data = data.to_str().unwrap();
+    let project = json(&kiln(
+        &["project", "show", "test", "--json", "--data", data],
+        "",
+    ));
+    let organization = project["organization"].as_str().unwrap();
+    let used = ["org", "usage", organization, "--data", data];
+    let shown = kiln(&used, "");
+    assert!(
+        succeed(&shown).contains("active series"),
+        "{}",
+        shown.stdout
+    );
+    let used = json(&kiln(&[&used[..], &["--json"]].concat(), ""));
+    assert_eq!(used["active_series"], 1, "{used}");
+    let long_ago = ["--end-time", "2", "--json"];
+    let before = [
+        "org",
+        "usage",
+        organization,
+        "--start-time",
+        "1",
+        "--data",
+        data,
+    ];
+    let before = json(&kiln(&[&before[..], &long_ago].concat(), ""));
+    assert_eq!(before["metrics"], 0, "{before}");
     let alerts = json(&run(&town, &["alert", "list", "--json"], ""));
     let alert = alerts[0]["uuid"].as_str().unwrap();
     succeed(&run(&town, &["alert", "dismiss", alert], ""));
@@ -262,6 +290,16 @@ fn an_image_layout_is_pushed_detached_and_interrupted() {
     );
     let job = succeed(&detached).trim().to_owned();
     succeed(&run(&town, &["job", "cancel", &job], ""));
+    // The same as JSON: its report as it is now.
+    let detach = ["run", "--spec", "waiting", "--detach", "--json", "--image"];
+    let detached = run(&town, &[&detach[..], &[&layout]].concat(), "");
+    let report = json(&detached);
+    assert_eq!(report["status"], "pending", "{report}");
+    assert_eq!(report["results"], serde_json::json!([]), "{report}");
+    let job = report["job"].as_str().unwrap();
+    let shown = json(&run(&town, &["job", "show", job, "--json"], ""));
+    assert_eq!(shown["status"], "pending", "{shown}");
+    succeed(&run(&town, &["job", "cancel", job], ""));
 
     let arguments = [
         "run",

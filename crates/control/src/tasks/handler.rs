@@ -9,7 +9,7 @@ use kiln_store::sql::{job, job_output, job_upload, report};
 use kiln_store::tape::KernelStore;
 use kiln_store::{DatabaseErrorKind, Error, ObjectKey, Query, Tx};
 
-use super::{Task, Watch};
+use super::{Part, Task, Watch};
 use crate::bench::{self, Parsed};
 use crate::housekeeping::{self, Housekeeper};
 use crate::{Denied, jobs, queues, session};
@@ -80,7 +80,11 @@ impl Handler<dyn Tx> for TaskHandler {
     ) -> Result<(), Status> {
         let outcome = match prepared {
             Prepared::Result { job, epoch, parsed } => {
-                bench::keep(tx, *job, *epoch, parsed).map(|metrics| self.watch.measured(metrics))
+                let began = self.watch.clock();
+                bench::keep(tx, *job, *epoch, parsed).map(|metrics| {
+                    self.watch.measured(metrics);
+                    self.watch.took(Part::Write, began);
+                })
             }
             Prepared::Nothing(Task::Deadline { job }) => {
                 jobs::deadline::fire(tx, *job, fired(step), self.opened)
@@ -106,10 +110,13 @@ impl TaskHandler {
         let Some(found) = found else {
             return Ok(Prepared::Nothing(Task::Process { job: id, epoch }));
         };
+        let began = self.watch.clock();
+        let parsed = self.parse(&found)?;
+        self.watch.took(Part::Read, began);
         Ok(Prepared::Result {
             job: id,
             epoch,
-            parsed: self.parse(&found)?,
+            parsed,
         })
     }
 

@@ -1,6 +1,6 @@
 //! A canvas of pixels.
 
-use font8x8::{BASIC_FONTS, UnicodeFonts as _};
+use font8x8::{BASIC_FONTS, GREEK_FONTS, LATIN_FONTS, UnicodeFonts as _};
 
 use super::canvas::{Anchor, BLACK, Canvas, Colour, Spot, Stroke};
 
@@ -56,8 +56,11 @@ impl Raster {
     }
 
     fn letter(&mut self, letter: char, left: i32, top: i32) {
+        // Units and names are not all ASCII: microseconds have a letter of their own.
         let rows = BASIC_FONTS
             .get(letter)
+            .or_else(|| LATIN_FONTS.get(letter))
+            .or_else(|| GREEK_FONTS.get(letter))
             .or_else(|| BASIC_FONTS.get('?'))
             .unwrap_or_default();
         for (y, row) in (top..).zip(rows) {
@@ -125,4 +128,24 @@ fn pixel(place: f64) -> i32 {
 )]
 fn byte(value: f64) -> u8 {
     value.round() as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(letter: char) -> Vec<u8> {
+        let mut raster = Raster::new(8, 8);
+        raster.letter(letter, 0, 0);
+        raster.pixels
+    }
+
+    #[test]
+    fn letters_beyond_ascii_are_drawn_and_others_are_question_marks() {
+        for letter in ['µ', 'é', 'ß', 'μ'] {
+            assert_ne!(drawn(letter), drawn('?'), "{letter}");
+            assert_ne!(drawn(letter), drawn(' '), "{letter}");
+        }
+        assert_eq!(drawn('火'), drawn('?'));
+    }
 }

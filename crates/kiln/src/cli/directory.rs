@@ -58,10 +58,26 @@ pub(crate) enum Org {
     List(List),
     /// Show one, with its members
     Show(One),
+    /// Show what one used: minutes of runners, numbers and series
+    Usage(Period),
     /// Make somebody a member
     Invite(Invite),
     /// Delete one with its projects; their live jobs are canceled first
     Delete(One),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Period {
+    /// UUID or slug of the organization
+    pub(crate) organization: String,
+    /// Since when, in seconds since 1970 [default: the beginning of this month]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) start_time: Option<i64>,
+    /// Until when [default: now]
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) end_time: Option<i64>,
+    #[command(flatten)]
+    pub(crate) access: Access,
 }
 
 #[derive(Debug, Args)]
@@ -278,6 +294,7 @@ impl Org {
             Self::Create(new) => &new.access,
             Self::List(list) => &list.access,
             Self::Show(one) | Self::Delete(one) => &one.access,
+            Self::Usage(period) => &period.access,
             Self::Invite(invite) => &invite.access,
         }
     }

@@ -17,7 +17,7 @@ pub(crate) enum Image {
     Push(Push),
     /// Pull an image into a directory
     Pull(Pull),
-    /// List the tags of a repository
+    /// List the tags of a repository, or of all repositories of a project
     List(Repository),
     /// Show what a reference means: digest, platform, command, layers
     Show(Named),
@@ -89,7 +89,7 @@ pub(crate) struct Pull {
 
 #[derive(Debug, Args)]
 pub(crate) struct Repository {
-    /// PROJECT[/REPOSITORY]
+    /// PROJECT for all its repositories, or PROJECT/REPOSITORY for one
     #[arg(value_name = "REPOSITORY")]
     pub(crate) name: String,
     #[command(flatten)]

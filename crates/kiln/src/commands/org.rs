@@ -1,12 +1,13 @@
 //! `kiln org`.
 
 use kiln_client::Page;
+use kiln_model::Millis;
 use kiln_model::v0::{NewMember, NewOrganization, Organization, Role};
 
 use super::Context;
 use super::connection::{Connection, parse};
 use super::table::{or_dash, print, print_one};
-use crate::cli::directory::{Invite, MemberRole, New, One, Org};
+use crate::cli::directory::{Invite, MemberRole, New, One, Org, Period};
 use crate::failure::{Exit, Failure};
 
 pub(super) fn run(context: &Context<'_>, command: Org) -> Result<Exit, Failure> {
@@ -16,6 +17,7 @@ pub(super) fn run(context: &Context<'_>, command: Org) -> Result<Exit, Failure> 
         Org::Create(new) => show(context, json, &create(&server, &new)?)?,
         Org::List(_) => list(context, json, &server)?,
         Org::Show(one) => show_with_members(context, json, &server, &one)?,
+        Org::Usage(period) => show_usage(context, json, &server, &period)?,
         Org::Invite(invitation) => invite(context, json, &server, &invitation)?,
         Org::Delete(one) => server.call(server.client.delete_organization(&one.name))?,
     }
@@ -90,6 +92,32 @@ fn show_with_members(
         })
         .collect();
     print(context.terminal, ["member", "email", "role"], &rows)
+}
+
+fn show_usage(
+    context: &Context<'_>,
+    json: bool,
+    server: &Connection,
+    period: &Period,
+) -> Result<(), Failure> {
+    let start = period.start_time.map(Millis::from_secs);
+    let end = period.end_time.map(Millis::from_secs);
+    let used = server.call(server.client.usage(&period.organization, start, end))?;
+    if json {
+        return context.terminal.json(&used);
+    }
+    print_one(
+        context.terminal,
+        &[
+            ("organization", &used.organization),
+            ("plan", &used.plan.level.name()),
+            ("since", &used.start_time),
+            ("until", &used.end_time),
+            ("runner minutes", &used.runner_minutes),
+            ("metrics", &used.metrics),
+            ("active series", &used.active_series),
+        ],
+    )
 }
 
 fn invite(

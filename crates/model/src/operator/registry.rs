@@ -77,6 +77,19 @@ pub struct Damaged {
 pub struct Quota {
     #[serde(default)]
     pub bytes: u64,
-    /// None: no limit.
+    /// None: no limit. It must be said: who forgets it does not mean to take the limit away.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub quota: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_is_taken_away_only_in_so_many_words() {
+        assert!(serde_json::from_str::<Quota>(r#"{"bytes": 0}"#).is_err());
+        let unlimited: Quota = serde_json::from_str(r#"{"quota": null}"#).unwrap();
+        assert_eq!(unlimited.quota, None);
+    }
 }

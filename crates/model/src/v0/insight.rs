@@ -3,7 +3,7 @@
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Branch, DateTime, Patched, StartPoint, Testbed};
+use super::{Branch, DateTime, Patched, StartPoint, Testbed, object};
 use crate::{
     AlertUuid, BenchmarkUuid, BranchName, MeasureUuid, MetricUuid, ModelUuid, ProjectUuid,
     ReportUuid, ResourceName, Slug, ThresholdUuid,
@@ -41,7 +41,11 @@ pub struct NewBranch {
     pub name: BranchName,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slug: Option<Slug>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "object::optional"
+    )]
     pub start_point: Option<StartPoint>,
 }
 
@@ -90,7 +94,11 @@ pub struct DimensionPatch {
     #[serde(default, skip_serializing_if = "Patched::is_keep")]
     pub spec: Patched<String>,
     /// Branches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "object::optional"
+    )]
     pub start_point: Option<StartPoint>,
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Adapter, Alert, Benchmark, Boundary, DateTime, Measure, NewModel, NewPaired, PairedOutcome,
-    Project, Spec, StoredMetric, ThresholdSummary,
+    Project, Spec, StoredMetric, ThresholdSummary, object,
 };
 use crate::{
     BranchName, BranchUuid, GitHash, HeadUuid, JobUuid, ProjectUuid, ReportUuid, ResourceName,
@@ -26,7 +26,11 @@ pub struct NewRun {
     pub branch: Option<BranchName>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<GitHash>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "object::optional"
+    )]
     pub start_point: Option<StartPoint>,
     /// A UUID, a slug or a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,7 +38,11 @@ pub struct NewRun {
     /// Whether the testbed forgets the spec that it had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec_reset: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "object::optional"
+    )]
     pub thresholds: Option<RunThresholds>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_time: Option<DateTime>,
@@ -42,13 +50,21 @@ pub struct NewRun {
     pub end_time: Option<DateTime>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "object::optional"
+    )]
     pub settings: Option<Settings>,
     /// Where the run comes from, as the client found out: keys begin with `bencher.dev/v0/`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<BTreeMap<String, String>>,
     /// What a runner is to execute.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "object::optional"
+    )]
     pub job: Option<NewRunJob>,
     /// The older form of `job`: a digest, or an OCI reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,7 +94,11 @@ pub struct StartPoint {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunThresholds {
     /// By measure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "object::optional_each"
+    )]
     pub models: Option<BTreeMap<String, NewModel>>,
     /// Whether measures that are not listed lose their models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,15 +112,27 @@ pub struct NewReport {
     pub branch: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<GitHash>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "object::optional"
+    )]
     pub start_point: Option<StartPoint>,
     pub testbed: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "object::optional"
+    )]
     pub thresholds: Option<RunThresholds>,
     pub start_time: DateTime,
     pub end_time: DateTime,
     pub results: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "object::optional"
+    )]
     pub settings: Option<Settings>,
 }
 
@@ -144,7 +176,11 @@ pub struct NewRunJob {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backdate: Option<DateTime>,
     /// Ours: another image is compared with this one, in turns on one host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "object::optional"
+    )]
     pub paired: Option<NewPaired>,
 }
 

@@ -80,6 +80,8 @@ struct Session<'a> {
     heard: Instant,
     /// `cancel` was said: until the runner has answered, what it says about its job is not answered.
     told_to_stop: bool,
+    /// A newer program was offered: until it says `ready` again, or goes, it is at that.
+    updating: Option<One>,
 }
 
 pub(super) async fn run(app: Shared, runner: Runner, socket: WebSocket) {
@@ -97,6 +99,7 @@ pub(super) async fn run(app: Shared, runner: Runner, socket: WebSocket) {
         quiet: None,
         heard: Instant::now(),
         told_to_stop: false,
+        updating: None,
     };
     let end = tokio::select! {
         end = session.begin() => end,
@@ -258,12 +261,14 @@ impl Session<'_> {
         let seconds = poll_timeout.unwrap_or(DEFAULT_POLL);
         let deadline = Instant::now() + Duration::from_secs(u64::from(seconds));
         self.told_to_stop = false;
+        self.updating = None;
         let contact = Contact::new(self.app, &self.runner, metadata.as_ref());
         if let Some(metadata) = &metadata
             && let Some(update) = offers::offer(self.app, metadata).await
         {
             contact.keep(self.app).await.map_err(own_trouble)?;
             self.state = State::Idle;
+            self.updating = Some(self.app.metrics.updating.enter());
             return self.say(&update).await;
         }
         self.poll(deadline);

@@ -14,6 +14,12 @@ pub(crate) enum Count {
     ServerStartup,
     OrganizationCreate,
     OrganizationDelete,
+    /// A person was made known to the server.
+    UserCreate,
+    /// A person was made a member of an organization.
+    UserInvite,
+    /// A person took over what nobody had claimed.
+    UserClaim,
     ProjectCreate,
     ProjectDelete,
     /// A project's key that nobody has, or not any more.
@@ -104,6 +110,9 @@ impl Count {
             Self::ServerStartup => "server.startup",
             Self::OrganizationCreate => "organization.create",
             Self::OrganizationDelete => "organization.delete",
+            Self::UserCreate => "user.create",
+            Self::UserInvite => "user.invite",
+            Self::UserClaim => "user.claim",
             Self::ProjectCreate => "project.create",
             Self::ProjectDelete => "project.delete",
             Self::ProjectKeyRefused => {

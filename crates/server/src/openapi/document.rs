@@ -134,7 +134,7 @@ fn answer(operation: &Operation) -> Value {
 fn paging(path: &str) -> Vec<Value> {
     let text = json!({ "type": "string" });
     let sorts: &[&str] = match path.strip_prefix("/v0/projects/{project}/") {
-        Some("branches" | "testbeds" | "benchmarks" | "measures") => &["name"],
+        Some("branches" | "testbeds" | "benchmarks" | "measures" | "images") => &["name"],
         Some("reports") => &["date_time"],
         Some("thresholds" | "alerts") => &["created", "modified"],
         Some("plots") => &["index", "title"],

@@ -65,7 +65,7 @@ operations! {
     post "/v0/server/registry/gc" collect_registry ("CollectRequest") -> 200 One("Collected"), "Let go of a page of what nobody needs";
     post "/v0/server/registry/verify" verify_registry ("VerifyRequest") -> 200 One("Verified"), "Read a page of it again and compare digests";
     get "/v0/server/registry/quotas/{project}" get_quota () -> 200 One("Quota"), "What a project uses and may";
-    put "/v0/server/registry/quotas/{project}" set_quota ("Quota") -> 200 One("Quota"), "Change what it may";
+    put "/v0/server/registry/quotas/{project}" set_quota ("NewQuota") -> 200 One("Quota"), "Change what it may";
 
     post "/v0/auth/signup" sign_up () -> 202 Nothing, "Always refused: administrators make people known";
     post "/v0/auth/login" log_in () -> 202 Nothing, "Always refused: people have keys";
@@ -125,6 +125,7 @@ operations! {
     delete "/v0/projects/{project}/keys/{key}" revoke_project_key () -> 204 Nothing, "Revoke a key at once";
     get "/v0/projects/{project}/specs" list_project_specs () -> 200 Page("Spec"), "What a run may ask for";
     get "/v0/projects/{project}/specs/{spec}" get_project_spec () -> 200 One("Spec"), "One of these";
+    get "/v0/projects/{project}/images" list_images () -> 200 Page("Image"), "The tags of all its repositories";
     get "/v0/projects/{project}/jobs" list_jobs () -> 200 Page("Job"), "A project's jobs, the newest first";
     get "/v0/projects/{project}/jobs/{job}" get_job () -> 200 One("Job"), "A job and, at its end, its output";
     post "/v0/projects/{project}/jobs/{job}/cancel" cancel_job () -> 200 One("Job"), "Cancel a job";
@@ -138,23 +139,23 @@ operations! {
     delete "/v0/projects/{project}/reports/{report}" delete_report () -> 204 Nothing, "Delete a report with its metrics and alerts";
     get "/v0/projects/{project}/branches" list_branches () -> 200 Page("Branch"), "A project's branches";
     post "/v0/projects/{project}/branches" create_branch ("NewBranch") -> 201 One("Branch"), "A new branch";
-    get "/v0/projects/{project}/branches/{branch}" get_branch () -> 200 One("Branch"), "A branch with its head";
-    patch "/v0/projects/{project}/branches/{branch}" update_branch ("DimensionPatch") -> 200 One("Branch"), "Change or archive it";
+    get "/v0/projects/{project}/branches/{branch}" get_branch () -> 200 One("Branch"), "A branch with its head, or with the one that `head` in the query names";
+    patch "/v0/projects/{project}/branches/{branch}" update_branch ("BranchPatch") -> 200 One("Branch"), "Change or archive it";
     delete "/v0/projects/{project}/branches/{branch}" delete_branch () -> 204 Nothing, "Delete one that nothing was measured with";
     get "/v0/projects/{project}/testbeds" list_testbeds () -> 200 Page("Testbed"), "A project's testbeds";
     post "/v0/projects/{project}/testbeds" create_testbed ("NewTestbed") -> 201 One("Testbed"), "A new testbed";
-    get "/v0/projects/{project}/testbeds/{testbed}" get_testbed () -> 200 One("Testbed"), "A testbed";
-    patch "/v0/projects/{project}/testbeds/{testbed}" update_testbed ("DimensionPatch") -> 200 One("Testbed"), "Change or archive it";
+    get "/v0/projects/{project}/testbeds/{testbed}" get_testbed () -> 200 One("Testbed"), "A testbed, with another spec where `spec` in the query names one";
+    patch "/v0/projects/{project}/testbeds/{testbed}" update_testbed ("TestbedPatch") -> 200 One("Testbed"), "Change or archive it";
     delete "/v0/projects/{project}/testbeds/{testbed}" delete_testbed () -> 204 Nothing, "Delete one that nothing was measured with";
     get "/v0/projects/{project}/benchmarks" list_benchmarks () -> 200 Page("Benchmark"), "A project's benchmarks";
     post "/v0/projects/{project}/benchmarks" create_benchmark ("NewBenchmark") -> 201 One("Benchmark"), "A new benchmark";
     get "/v0/projects/{project}/benchmarks/{benchmark}" get_benchmark () -> 200 One("Benchmark"), "A benchmark";
-    patch "/v0/projects/{project}/benchmarks/{benchmark}" update_benchmark ("DimensionPatch") -> 200 One("Benchmark"), "Change or archive it";
+    patch "/v0/projects/{project}/benchmarks/{benchmark}" update_benchmark ("BenchmarkPatch") -> 200 One("Benchmark"), "Change or archive it";
     delete "/v0/projects/{project}/benchmarks/{benchmark}" delete_benchmark () -> 204 Nothing, "Delete one that nothing was measured with";
     get "/v0/projects/{project}/measures" list_measures () -> 200 Page("Measure"), "A project's measures";
     post "/v0/projects/{project}/measures" create_measure ("NewMeasure") -> 201 One("Measure"), "A new measure";
     get "/v0/projects/{project}/measures/{measure}" get_measure () -> 200 One("Measure"), "A measure";
-    patch "/v0/projects/{project}/measures/{measure}" update_measure ("DimensionPatch") -> 200 One("Measure"), "Change or archive it";
+    patch "/v0/projects/{project}/measures/{measure}" update_measure ("MeasurePatch") -> 200 One("Measure"), "Change or archive it";
     delete "/v0/projects/{project}/measures/{measure}" delete_measure () -> 204 Nothing, "Delete one that nothing was measured with";
     get "/v0/projects/{project}/thresholds" list_thresholds () -> 200 Page("Threshold"), "A project's thresholds";
     post "/v0/projects/{project}/thresholds" create_threshold ("NewThreshold") -> 201 One("Threshold"), "A new threshold";

@@ -162,6 +162,7 @@ schemas! {
         may("next", Text),
     ];
     "Damaged": [is("digest", Text), is("what", Text)];
+    "NewQuota": [or_null("quota", BYTES)];
     "Quota": [perhaps("bytes", BYTES), or_null("quota", BYTES)];
     "User": [
         is("uuid", Uuid), is("name", Text), is("slug", Text), is("email", Text), is("admin", Boolean),
@@ -216,6 +217,7 @@ schemas! {
     ];
     "NewProject": [is("name", A_NAME), may("slug", A_SLUG), may("url", A_URL), may("visibility", VISIBILITY)];
     "UpdateProject": [may("name", A_NAME), may("slug", A_SLUG), may("url", A_URL), may("visibility", VISIBILITY)];
+    "Image": [is("repository", Text), may("tag", Text), may("digest", Text), may("modified", Time)];
     "Spec": [
         is("uuid", Uuid), is("name", Text), is("slug", Text), is("os", OS), is("architecture", ARCHITECTURE),
         or_null("sandbox", Text), is("cpu", Integer), is("memory", Integer), is("disk", Integer),
@@ -330,9 +332,11 @@ schemas! {
         may("direction", DIRECTION), is("created", Time), is("modified", Time), or_null("archived", Time),
     ];
     "NewMeasure": [is("name", Text), may("slug", Text), is("units", Text), may("direction", DIRECTION)];
-    "DimensionPatch": [
-        may("name", Text), may("slug", Text), may("archived", Boolean), may("units", Text),
-        may("direction", DIRECTION), may("spec", Text), may("start_point", One("StartPoint")),
+    "BranchPatch": [may("name", Text), may("slug", Text), may("archived", Boolean), may("start_point", One("StartPoint"))];
+    "TestbedPatch": [may("name", Text), may("slug", Text), may("archived", Boolean), may("spec", Text)];
+    "BenchmarkPatch": [may("name", Text), may("slug", Text), may("archived", Boolean)];
+    "MeasurePatch": [
+        may("name", Text), may("slug", Text), may("archived", Boolean), may("units", Text), may("direction", DIRECTION),
     ];
     "Threshold": [
         is("uuid", Uuid), is("project", Uuid), is("branch", One("Branch")), is("testbed", One("Testbed")),

@@ -81,6 +81,11 @@ pub async fn set_quota(
     reference: &str,
     quota: Option<u64>,
 ) -> Result<Quota, Denied> {
+    // As much as a column of the database holds.
+    if quota.is_some_and(|quota| i64::try_from(quota).is_err()) {
+        let most = i64::MAX;
+        return Err(Denied::Invalid(format!("a quota is at most {most} bytes")));
+    }
     let project = find(store, reference).await?;
     let set = Registry::new(store.clone()).set_quota(project, quota).await;
     set.map_err(denied)?;

@@ -15,8 +15,8 @@ use kiln_store::sql::branch::Branch;
 use kiln_store::sql::dimension::{self, Change, Dimension, Filter};
 use kiln_store::sql::measure::{self, Measure, NewMeasure};
 use kiln_store::sql::project::Project;
-use kiln_store::sql::spec;
 use kiln_store::sql::testbed::{self, Testbed};
+use kiln_store::sql::{head, spec};
 use kiln_store::{Query, Tx};
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,10 @@ pub(super) trait Resource: Dimension + Send + 'static {
     type Wire: Serialize + Send + 'static;
     fn id(&self) -> i64;
     fn show<Q: Query + ?Sized>(&self, show: &mut Show<'_, Q>) -> Result<Self::Wire, Denied>;
+    /// As it was with what the request names.
+    fn at<Q: Query + ?Sized>(self, _: &mut Q, _: &Past) -> Result<Self, Denied> {
+        Ok(self)
+    }
     /// Refuses a name that this dimension cannot have.
     fn check_name(name: &str) -> Result<(), Denied>;
     /// Changes what only this dimension has.
@@ -46,6 +50,15 @@ pub(super) trait Resource: Dimension + Send + 'static {
     ) -> Result<(), Denied> {
         Ok(())
     }
+}
+
+/// What one may have been measured with before.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Past {
+    /// A head of the branch.
+    head: Option<String>,
+    /// A spec of the testbed.
+    spec: Option<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -90,10 +103,12 @@ pub(super) async fn get_dimension<D: Resource>(
     State(app): State<Shared>,
     Caller(caller): Caller,
     Path((project, reference)): Path<(String, String)>,
+    UrlQuery(past): UrlQuery<Past>,
 ) -> ApiResult<Json<D::Wire>> {
     let read = move |query: &mut dyn Query| {
         let project = access::project(query, &caller, &project, Permission::View)?;
         let row: D = find(query, project.id, &reference)?;
+        let row = row.at(query, &past)?;
         row.show(&mut Show::new(query, &project))
     };
     Ok(Json(app.store.reader.read(read).await?))
@@ -292,6 +307,14 @@ impl Resource for Branch {
         show.branch(self)
     }
 
+    fn at<Q: Query + ?Sized>(mut self, query: &mut Q, past: &Past) -> Result<Self, Denied> {
+        if let Some(uuid) = &past.head {
+            let found = head::find_of_branch(query, self.id, uuid)?;
+            self.head_id = found.ok_or(Denied::NotFound("head"))?.id;
+        }
+        Ok(self)
+    }
+
     fn check_name(name: &str) -> Result<(), Denied> {
         checked::<BranchName>(name)
     }
@@ -319,6 +342,14 @@ impl Resource for Testbed {
 
     fn show<Q: Query + ?Sized>(&self, show: &mut Show<'_, Q>) -> Result<v0::Testbed, Denied> {
         show.testbed(self)
+    }
+
+    fn at<Q: Query + ?Sized>(mut self, query: &mut Q, past: &Past) -> Result<Self, Denied> {
+        if let Some(reference) = &past.spec {
+            let found = spec::find_by_ref(query, reference)?;
+            self.spec = Some(found.ok_or(Denied::NotFound("spec"))?.id);
+        }
+        Ok(self)
     }
 
     fn check_name(name: &str) -> Result<(), Denied> {

@@ -15,6 +15,7 @@ use crate::app::Shared;
 use crate::body::Body;
 use crate::error::ApiResult;
 use crate::identity::User;
+use crate::metrics::Count;
 use crate::view;
 
 pub(super) async fn list_members(
@@ -45,6 +46,7 @@ pub(super) async fn create_member(
     };
     let invite = move |tx: &mut dyn Tx| people::invite(tx, &caller, &reference, &new, &ids);
     app.store.ledger.submit(invite).await?;
+    app.metrics.count(Count::UserInvite);
     Ok((StatusCode::ACCEPTED, Json(invited)))
 }
 

@@ -98,6 +98,7 @@ pub(super) async fn claim_organization(
     let caller = Caller::Account(account);
     let claim = move |tx: &mut dyn Tx| people::claim_organization(tx, &caller, &reference);
     let claimed = app.store.ledger.submit(claim).await?;
+    app.metrics.count(Count::UserClaim);
     Ok((StatusCode::CREATED, Json(view::organization(&claimed))))
 }
 

@@ -1,7 +1,6 @@
 //! Reports.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::StatusCode;
@@ -95,6 +94,8 @@ pub(super) async fn create_report(
     }
     let uuid = ReportUuid::mint(wall, &*app.entropy);
     let results = NewResults::read(uuid, caller.account().map(|account| account.id), new)?;
+    app.time(Span::ReportProcess, began);
+    let read = app.clock.monotonic();
     let inside = Arc::clone(&app);
     let create = move |tx: &mut dyn Tx| {
         inside.bench.admits(&caller)?;
@@ -107,6 +108,7 @@ pub(super) async fn create_report(
         Ok::<_, Denied>((row, homes))
     };
     let (row, homes) = app.store.ledger.submit(create).await?;
+    app.time(Span::ReportWrite, read);
     for (limited, who) in homes.into_iter().chain(counted) {
         app.limits.count(limited, who, wall);
     }
@@ -157,9 +159,7 @@ pub(super) fn count_created(app: &App, report: &Report, began: Millis) {
     let metrics = iterations.flatten().map(|result| result.measures.len());
     app.metrics.add(Count::MetricsCreate, metrics.sum());
     app.metrics.count(Count::ReportCreate);
-    let millis = u64::try_from(app.clock.monotonic().0 - began.0).unwrap_or_default();
-    let took = Duration::from_millis(millis);
-    app.metrics.observe(Span::ReportCreate, None, took);
+    app.time(Span::ReportCreate, began);
 }
 
 fn row<Q: Query + ?Sized>(

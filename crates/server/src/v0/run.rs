@@ -13,10 +13,10 @@ use kiln_model::{
     BranchUuid, Digest, HeadUuid, JobUuid, KeyUuid, OrganizationUuid, ProjectUuid, ReportUuid,
     TestbedUuid,
 };
-use kiln_store::Tx;
 use kiln_store::sql::branch::NewBranch;
 use kiln_store::sql::project::Project;
-use kiln_store::sql::registry;
+use kiln_store::sql::{registry, report};
+use kiln_store::{Query, Tx};
 
 use super::reports;
 use crate::app::Shared;
@@ -24,7 +24,7 @@ use crate::body::Body;
 use crate::error::{ApiError, ApiResult};
 use crate::identity::Caller;
 use crate::limits;
-use crate::metrics::Count;
+use crate::metrics::{Count, Span};
 use crate::source_address::source_address;
 
 pub(super) async fn submit_run(
@@ -48,8 +48,14 @@ pub(super) async fn submit_run(
             "unable to parse JSON body: idempotency_key: it is a UUID",
         ));
     }
+    let parsing = app.clock.monotonic();
+    let work = Work::of(&run, settings)?;
+    let has_results = matches!(work, Work::Results { .. });
+    if has_results {
+        app.time(Span::ReportProcess, parsing);
+    }
     let submission = Submission {
-        work: Work::of(&run, settings)?,
+        work,
         settings,
         run,
         caller,
@@ -75,23 +81,35 @@ pub(super) async fn submit_run(
         for (limited, who) in homes.iter().flatten() {
             inside.limits.check(*limited, *who, wall)?;
         }
-        let shown = match submitted {
+        let made = match submitted {
             Submitted::New {
                 report,
                 job: Some(job),
                 scene,
             } => {
                 let account = submission.caller.account();
-                reports::show_new(tx, &report, &job, &scene, account)?
+                let shown = reports::show_new(tx, &report, &job, &scene, account)?;
+                Made::Shown(Box::new(shown))
             }
             Submitted::New {
                 report, job: None, ..
             }
-            | Submitted::Before { report } => reports::show(tx, &report)?,
+            | Submitted::Before { report } => Made::Stored(Box::new(report)),
         };
-        Ok::<_, Denied>((shown, homes))
+        Ok::<_, Denied>((made, homes))
     };
-    let (report, homes) = app.store.ledger.submit(submit).await?;
+    let writing = app.clock.monotonic();
+    let (made, homes) = app.store.ledger.submit(submit).await?;
+    if has_results && homes.is_some() {
+        app.time(Span::ReportWrite, writing);
+    }
+    let report = match made {
+        Made::Shown(report) => *report,
+        Made::Stored(row) => {
+            let read = move |query: &mut dyn Query| reports::show(query, &row);
+            app.store.reader.read(read).await?
+        }
+    };
     if let Some(homes) = homes {
         for (limited, who) in homes.into_iter().chain(counted) {
             app.limits.count(limited, who, wall);
@@ -104,6 +122,14 @@ pub(super) async fn submit_run(
     );
     app.metrics.count(Count::RunCreate);
     Ok((StatusCode::CREATED, Json(report)))
+}
+
+/// What came of a run.
+enum Made {
+    /// A job has no numbers yet: its report is shown at once.
+    Shown(Box<Report>),
+    /// Results take their time to show, and nobody is to wait for that in order to write.
+    Stored(Box<report::Report>),
 }
 
 /// The image that a tag of a project's own registry names now.

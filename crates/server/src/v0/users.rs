@@ -16,6 +16,7 @@ use crate::app::{App, Shared};
 use crate::body::Body;
 use crate::error::{ApiError, ApiResult};
 use crate::identity::{Admin, User};
+use crate::metrics::Count;
 use crate::{key, view};
 
 pub(super) async fn list_users(
@@ -37,6 +38,7 @@ pub(super) async fn create_user(
     let ids = new_account(&app, new.slug.clone());
     let create = move |tx: &mut dyn Tx| people::create_account(tx, &caller, &new, &ids);
     let made = app.store.ledger.submit(create).await?;
+    app.metrics.count(Count::UserCreate);
     Ok((StatusCode::CREATED, Json(view::user(&made))))
 }
 

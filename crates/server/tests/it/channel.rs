@@ -11,6 +11,7 @@ on_both_engines!(
     without_a_job_there_is_no_job,
     a_runner_hears_of_a_spec_that_it_serves_since_it_last_asked,
     a_failure_keeps_what_was_written,
+    a_failure_before_the_start_is_one,
     files_are_read_before_stdout,
     a_result_is_delivered_again_after_a_reconnect,
     a_runner_re_attaches_in_the_middle_of_a_job,
@@ -106,6 +107,20 @@ async fn a_failure_keeps_what_was_written(town: &Town) {
         shown["output"]["error"],
         "Benchmark exited with non-zero exit code: 3"
     );
+}
+
+async fn a_failure_before_the_start_is_one(town: &Town) {
+    let place = town.place().await;
+    town.submit(&place, json!({})).await;
+    let (mut channel, job) = town.assigned(&place).await;
+    channel
+        .say(json!({"event": "failed", "job": job, "results": [], "error": "no such image"}))
+        .await;
+    assert_eq!(channel.hear().await, ack(&job));
+    let events = town.until(&place, &job, "fail").await;
+    assert_eq!(events, ["submit", "claim", "fail"]);
+    let shown = town.job(&place, &job).await;
+    assert_eq!(shown["output"]["error"], "no such image");
 }
 
 async fn files_are_read_before_stdout(town: &Town) {

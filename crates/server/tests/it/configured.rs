@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use kiln_server::{Releases, ServerConfig};
 use serde_json::{Value, json};
 
-use crate::town::{Engine, Town, run, text};
+use crate::town::{Engine, Place, Town, completed, run, text};
 
 const PROGRAM: &[u8] = b"a newer runner";
 /// Of the program.
@@ -71,6 +71,52 @@ async fn plans_decide_about_limits_and_timeouts(engine: Engine) {
     assert_eq!(town.get(&path).await.body["blocker"], "limit");
 }
 
+/// Whoever comes last is first, if their plan is the better one.
+async fn plans_decide_who_comes_first(engine: Engine) {
+    // Of its own: others would count as the same address.
+    let town = Town::start_with(engine, |config| ServerConfig {
+        plans: true,
+        ..config
+    });
+    let place = town.place().await;
+    let mut jobs = Vec::new();
+    for level in ["unclaimed", "free", "team", "enterprise"] {
+        let project = format!("{}-{level}", place.project);
+        let of = Place {
+            project: project.clone(),
+            spec: place.spec.clone(),
+            runner: place.runner.clone(),
+            key: place.key.clone(),
+        };
+        let key = if level == "unclaimed" {
+            None
+        } else {
+            let new = json!({"name": project});
+            let made = town.post("/v0/organizations", new.clone()).await;
+            assert_eq!(made.status, 201, "{made:?}");
+            let organization = format!("/v0/organizations/{project}");
+            let made = town.post(&format!("{organization}/projects"), new).await;
+            assert_eq!(made.status, 201, "{made:?}");
+            let plan = Some(json!({"level": level}));
+            let path = format!("{organization}/plan");
+            let patched = town.send(reqwest::Method::PATCH, &path, Some(&town.admin), plan);
+            assert_eq!(patched.await.status, 200);
+            Some(town.admin.as_str())
+        };
+        let body = Some(run(&of, json!({})));
+        let answer = town.send(reqwest::Method::POST, "/v0/run", key, body).await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+        jobs.push(text(&answer.body["job"]));
+    }
+    let mut channel = town.channel(&place).await;
+    for expected in jobs.iter().rev() {
+        channel.say(json!({"event": "ready"})).await;
+        assert_eq!(channel.hear().await["uuid"], expected.as_str());
+        channel.say(completed(expected)).await;
+        channel.hear().await;
+    }
+}
+
 /// A runner of another version is offered this server's once; it can fetch it, and nothing else.
 async fn runners_are_offered_newer_programs(engine: Engine) {
     let town = town(engine);
@@ -82,6 +128,8 @@ async fn runners_are_offered_newer_programs(engine: Engine) {
     assert_eq!(offer["event"], "update", "{offer}");
     assert_eq!(offer["version"], VERSION);
     assert_eq!(offer["checksum"], CHECKSUM);
+    let updating = "runner_state{state=\"updating\"} 1";
+    assert!(town.metrics().await.contains(updating));
     let url = text(&offer["url"]);
     let fetched = reqwest::get(&url).await.unwrap().bytes().await.unwrap();
     assert_eq!(&fetched[..], PROGRAM);
@@ -96,7 +144,9 @@ async fn runners_are_offered_newer_programs(engine: Engine) {
     channel.say(ready(VERSION)).await;
     assert_eq!(channel.hear().await, json!({"event": "no_job"}));
     let sent = "runner_self_update_sent_total{update_channel=\"stable\"}";
-    assert!(town.metrics().await.contains(sent));
+    let counted = town.metrics().await;
+    assert!(counted.contains(sent), "{counted}");
+    assert!(!counted.contains(updating), "{counted}");
     channel
         .say(json!({"event": "ready", "poll_timeout": 1}))
         .await;
@@ -158,4 +208,14 @@ async fn runners_are_offered_newer_programs_on_sqlite() {
 #[tokio::test]
 async fn runners_are_offered_newer_programs_on_postgresql() {
     runners_are_offered_newer_programs(Engine::Postgres).await;
+}
+
+#[tokio::test]
+async fn plans_decide_who_comes_first_on_sqlite() {
+    plans_decide_who_comes_first(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn plans_decide_who_comes_first_on_postgresql() {
+    plans_decide_who_comes_first(Engine::Postgres).await;
 }

@@ -15,6 +15,7 @@ on_both_engines!(
     a_rotated_key_ends_an_open_channel,
     a_rotated_key_delivers_nothing,
     foreign_and_unknown_jobs_are_acknowledged_and_untouched,
+    an_end_that_is_told_twice_counts_once,
 );
 
 const MAX_MESSAGE: usize = 4 * 1024 * 1024;
@@ -146,4 +147,27 @@ async fn foreign_and_unknown_jobs_are_acknowledged_and_untouched(town: &Town) {
         assert_eq!(thief.hear().await, ack(uuid));
     }
     assert_eq!(town.job(&place, &job).await["status"], "running");
+}
+
+async fn an_end_that_is_told_twice_counts_once(town: &Town) {
+    for (word, status, ends) in [
+        ("completed", "processed", ["complete", "process"].as_slice()),
+        ("failed", "failed", &["fail"]),
+        ("canceled", "canceled", &["runner_cancel"]),
+    ] {
+        let place = town.place().await;
+        let (mut channel, job) = town.running(&place).await;
+        let mut end = completed(&job);
+        end["event"] = json!(word);
+        if word == "failed" {
+            end["error"] = json!("no luck");
+        }
+        for _ in 0..3 {
+            channel.say(end.clone()).await;
+            assert_eq!(channel.hear().await, ack(&job), "{word}");
+        }
+        let events = town.until(&place, &job, ends.last().unwrap()).await;
+        assert_eq!(events[3..], *ends, "{word}");
+        assert_eq!(town.job(&place, &job).await["status"], status);
+    }
 }

@@ -161,6 +161,8 @@ async fn what_happens_is_counted(town: &Town) {
         "run_create_total",
         "report_create_total",
         "report_create_duration_seconds_count",
+        "report_process_duration_seconds_count",
+        "report_write_duration_seconds_count",
         "metrics_create_total",
         "runner_job_claim_total",
         "runner_job_update_total{job_status=\"completed\"}",
@@ -168,6 +170,7 @@ async fn what_happens_is_counted(town: &Town) {
         "job_run_duration_seconds_count{priority_tier=\"enterprise\"}",
         "runner_state{state=\"idle\"}",
         "runner_state{state=\"executing\"}",
+        "runner_state{state=\"updating\"}",
         "runner_connected",
     ] {
         assert!(text.contains(name), "{name} is not in\n{text}");

@@ -24,6 +24,8 @@ mod outputs;
 #[cfg(test)]
 mod pair;
 #[cfg(test)]
+mod reports;
+#[cfg(test)]
 mod runs;
 #[cfg(test)]
 mod silence;

@@ -7,7 +7,7 @@ use kiln_server::JobTimes;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::town::{Engine, Town, completed};
+use crate::town::{Engine, Town, ack, completed};
 
 /// Short enough to wait for, and long enough for a busy machine.
 const TIMES: JobTimes = JobTimes {
@@ -66,6 +66,93 @@ async fn a_job_that_nobody_takes_expires(engine: Engine) {
     let job = town.submit(&place, json!({})).await;
     town.until(&place, &job, "pending_expiry").await;
     assert_eq!(town.job(&place, &job).await["status"], "canceled");
+}
+
+/// Its runner took it and was never heard of again.
+async fn a_claimed_job_whose_runner_went_away_fails(engine: Engine) {
+    let town = town(engine);
+    let place = town.place().await;
+    town.submit(&place, json!({})).await;
+    let (channel, job) = town.assigned(&place).await;
+    drop(channel);
+    let events = town.until(&place, &job, "lost_contact").await;
+    assert_eq!(events, ["submit", "claim", "lost_contact"]);
+    assert_eq!(town.job(&place, &job).await["status"], "failed");
+}
+
+/// However often its runner is heard.
+async fn a_job_that_takes_too_long_is_canceled(engine: Engine) {
+    let town = town(engine);
+    let place = town.place().await;
+    town.submit(&place, json!({"timeout": 1})).await;
+    let (mut channel, job) = town.assigned(&place).await;
+    channel.say(json!({"event": "running"})).await;
+    assert_eq!(channel.hear().await, ack(&job));
+    loop {
+        channel.say(json!({"event": "heartbeat"})).await;
+        let word = channel.hear().await;
+        if word == json!({"event": "cancel"}) {
+            break;
+        }
+        assert_eq!(word, ack(&job));
+    }
+    channel
+        .say(json!({"event": "canceled", "job": job, "results": []}))
+        .await;
+    town.until(&place, &job, "hard_timeout").await;
+    assert_eq!(town.job(&place, &job).await["status"], "canceled");
+}
+
+/// What it is told fits into no buffer any more: it is not heard while the server cannot answer, and so its job is lost.
+/// Others do not notice.
+async fn a_reader_that_never_reads_is_given_up(engine: Engine) {
+    let town = town(engine);
+    let place = town.place().await;
+    let (mut channel, job) = town.running(&place).await;
+    let heartbeat = || Message::text(json!({"event": "heartbeat"}).to_string());
+    let speaking = async {
+        while channel.send(heartbeat()).await.is_ok() {}
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = speaking => {}
+        _ = town.until(&place, &job, "lost_contact") => {}
+    }
+    let other = town.place().await;
+    let (mut reader, job) = town.running(&other).await;
+    reader.say(completed(&job)).await;
+    reader.hear().await;
+    town.until(&other, &job, "process").await;
+}
+
+#[tokio::test]
+async fn a_claimed_job_whose_runner_went_away_fails_on_sqlite() {
+    a_claimed_job_whose_runner_went_away_fails(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_claimed_job_whose_runner_went_away_fails_on_postgresql() {
+    a_claimed_job_whose_runner_went_away_fails(Engine::Postgres).await;
+}
+
+#[tokio::test]
+async fn a_job_that_takes_too_long_is_canceled_on_sqlite() {
+    a_job_that_takes_too_long_is_canceled(Engine::Sqlite).await;
+}
+
+#[tokio::test]
+async fn a_job_that_takes_too_long_is_canceled_on_postgresql() {
+    a_job_that_takes_too_long_is_canceled(Engine::Postgres).await;
+}
+
+#[tokio::test]
+async fn a_reader_that_never_reads_is_given_up_on_sqlite() {
+    Box::pin(a_reader_that_never_reads_is_given_up(Engine::Sqlite)).await;
+}
+
+#[tokio::test]
+async fn a_reader_that_never_reads_is_given_up_on_postgresql() {
+    Box::pin(a_reader_that_never_reads_is_given_up(Engine::Postgres)).await;
 }
 
 #[tokio::test]

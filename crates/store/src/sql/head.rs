@@ -1,4 +1,5 @@
-//! Heads of branches and their versions.
+//! Heads of branches and their versions. A head counts on from the versions it started with, and those were there before
+//! it: among the versions of one head the order of ids is that of numbers, and has an index.
 
 use kiln_model::{GitHash, HeadUuid, Millis};
 
@@ -86,9 +87,8 @@ pub fn replace(tx: &mut dyn Tx, id: i64) -> Result<(), Error> {
 /// Gives a head the versions of another, up to one and at most so many of the newest.
 pub fn clone_versions(tx: &mut dyn Tx, head: i64, start: Start, most: u32) -> Result<(), Error> {
     tx.execute(
-        "INSERT INTO head_version (head_id, version_id) SELECT ?1, version.id FROM head_version \
-         JOIN version ON version.id = head_version.version_id WHERE head_version.head_id = ?2 \
-         AND version.number <= (SELECT number FROM version WHERE id = ?3) ORDER BY version.number DESC LIMIT ?4",
+        "INSERT INTO head_version (head_id, version_id) SELECT ?1, version_id FROM head_version \
+         WHERE head_id = ?2 AND version_id <= ?3 ORDER BY version_id DESC LIMIT ?4",
         params![head, start.head, start.version, most],
     )?;
     Ok(())
@@ -154,7 +154,7 @@ pub fn newest_version<Q: Query + ?Sized>(
     let inherited = query.query(
         "SELECT version.id, version.number, version.git_hash FROM head_version \
          JOIN version ON version.id = head_version.version_id \
-         WHERE head_version.head_id = ?1 ORDER BY version.number DESC LIMIT 1",
+         WHERE head_version.head_id = ?1 ORDER BY head_version.version_id DESC LIMIT 1",
         params![head],
     )?;
     inherited.first().map(read_version).transpose()
@@ -182,3 +182,6 @@ fn read(row: &Row) -> Result<Head, Error> {
         replaced: row.get(6)?,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -217,7 +217,8 @@ pub struct Track {
     pub limit: i64,
 }
 
-/// The finished reports of a head's versions on a testbed, newest first: by version, then by time.
+/// The finished reports of a head's versions on a testbed, newest first: by version, then by time. Among the versions of a
+/// head a newer one has the greater id, so that the newest so many are found without a look at the others.
 pub fn track<Q: Query + ?Sized>(query: &mut Q, track: Track) -> Result<Vec<Stop>, Error> {
     let rows = query.query(
         "SELECT report.id, report.uuid, report.start_time, report.end_time, version.number, version.git_hash \
@@ -226,7 +227,7 @@ pub fn track<Q: Query + ?Sized>(query: &mut Q, track: Track) -> Result<Vec<Stop>
          WHERE head_version.head_id = ?1 AND report.testbed_id = ?2 AND report.status = 'ready' \
          AND (CAST(?3 AS BIGINT) IS NULL OR EXISTS (SELECT 1 FROM job WHERE job.report_id = report.id AND job.spec_id = ?3)) \
          AND (CAST(?4 AS BIGINT) IS NULL OR report.start_time >= ?4) AND (CAST(?5 AS BIGINT) IS NULL OR report.start_time <= ?5) \
-         ORDER BY version.number DESC, report.start_time DESC, report.id DESC LIMIT ?6",
+         ORDER BY head_version.version_id DESC, report.start_time DESC, report.id DESC LIMIT ?6",
         params![
             track.head,
             track.testbed,

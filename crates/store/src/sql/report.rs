@@ -213,14 +213,16 @@ pub fn head<Q: Query + ?Sized>(query: &mut Q, id: i64) -> Result<Option<i64>, Er
     row.map_or(Ok(None), |row| row.get(0))
 }
 
-/// The newest finished reports of a version, by commit.
+/// The finished reports of a commit. Few versions are of one: they are found first, and not among all of the project's:
+/// the sign before `project_id` keeps SQLite from looking there.
 pub fn of_hash<Q: Query + ?Sized>(
     query: &mut Q,
     project: i64,
     hash: &str,
 ) -> Result<Vec<Report>, Error> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM report WHERE project_id = ?1 AND git_hash = ?2 AND status = 'ready' ORDER BY id"
+        "SELECT {COLUMNS} FROM report WHERE version_id IN (SELECT version.id FROM version WHERE version.git_hash = ?2) \
+         AND +project_id = ?1 AND git_hash = ?2 AND status = 'ready' ORDER BY id"
     );
     let rows = query.query(&sql, params![project, hash])?;
     rows.iter().map(read).collect()
@@ -235,7 +237,7 @@ pub fn of_newest_version<Q: Query + ?Sized>(
         "SELECT {COLUMNS} FROM report WHERE status = 'ready' AND version_id = (SELECT version.id FROM head_version \
          JOIN version ON version.id = head_version.version_id WHERE head_version.head_id = ?1 \
          AND EXISTS (SELECT 1 FROM report WHERE report.version_id = version.id AND report.status = 'ready') \
-         ORDER BY version.number DESC LIMIT 1) ORDER BY id"
+         ORDER BY head_version.version_id DESC LIMIT 1) ORDER BY id"
     );
     let rows = query.query(&sql, params![head])?;
     rows.iter().map(read).collect()

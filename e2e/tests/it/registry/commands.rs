@@ -1,6 +1,8 @@
 //! `kiln image` and `kiln registry`.
 
-use kiln_e2e::{Exited, Town, kiln};
+use std::process::Command;
+
+use kiln_e2e::{Exited, Town, kiln, kiln_with};
 
 fn run(town: &Town, arguments: &[&str]) -> Exited {
     let data = town.data();
@@ -66,6 +68,16 @@ fn an_image_is_pushed_listed_shown_tagged_pulled_and_removed() {
         succeed(&run(&town, &["image", "list", "hello/app"])),
         "v1\nv2"
     );
+    let listed = succeed(&run(&town, &["image", "list", "hello"]));
+    let rows: Vec<Vec<&str>> = listed
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().take(3).collect())
+        .collect();
+    let expected = ["v1", "v2"].map(|tag| vec!["hello/app", tag, digest.as_str()]);
+    assert_eq!(rows, expected, "{listed}");
+    let unknown = run(&town, &["image", "list", "nothing"]);
+    assert_eq!(unknown.code, Some(22), "{}", unknown.stderr);
     let shown = succeed(&run(&town, &["image", "show", "hello/app:v2", "--json"]));
     assert!(shown.contains(&digest), "{shown}");
     let into = town.path().join("pulled");
@@ -78,6 +90,55 @@ fn an_image_is_pushed_listed_shown_tagged_pulled_and_removed() {
     assert_eq!(gone.code, Some(22), "{}", gone.stderr);
     let unnamed = run(&town, &["image", "rm", "hello/app"]);
     assert_eq!(unnamed.code, Some(2));
+}
+
+/// Another program, with these variables; it must succeed.
+fn other(program: &str, arguments: &[&str], variables: &[(&str, &str)]) {
+    let output = Command::new(program)
+        .args(arguments)
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap_or_else(|error| panic!("{program}: {error}: run `cargo xtask setup`"));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program}: {said}");
+}
+
+#[test]
+fn an_image_is_pushed_from_an_archive_and_from_an_engine() {
+    let town = Town::new();
+    let _server = town.server(0, &[]);
+    build(&town, "layout");
+    let path = |name: &str| town.path().join(name).to_str().unwrap().to_owned();
+    let (layout, archive) = (format!("oci:{}:latest", path("layout")), path("saved.tar"));
+    let saved = format!("docker-archive:{archive}:localhost/hello:v1");
+    other("skopeo", &["copy", &layout, &saved], &[]);
+    let push = ["image", "push", "hello/archive:v1", "--from", &archive];
+    succeed(&run(&town, &push));
+
+    // An engine with storage of its own, so that nothing of this machine is touched.
+    let storage = path("storage.conf");
+    let places = format!(
+        "[storage]\ndriver = \"vfs\"\ngraphroot = {:?}\nrunroot = {:?}\n",
+        path("graph"),
+        path("run")
+    );
+    std::fs::write(&storage, places).unwrap();
+    let variables = [("CONTAINERS_STORAGE_CONF", storage.as_str())];
+    other("podman", &["load", "--input", &archive], &variables);
+    let data = path("data");
+    let from = "podman:localhost/hello:v1";
+    let push = ["image", "push", "hello/engine:v1", "--from", from];
+    let push = [&push[..], &["--data", &data]].concat();
+    succeed(&kiln_with(&push, "", &variables));
+
+    let listed = succeed(&run(&town, &["image", "list", "hello", "--json"]));
+    for name in ["hello/archive", "hello/engine"] {
+        assert!(listed.contains(name), "{listed}");
+        let into = path(name.rsplit_once('/').unwrap().1);
+        let reference = format!("{name}:v1");
+        let pull = ["image", "pull", &reference, "--output", &into];
+        succeed(&run(&town, &pull));
+    }
 }
 
 #[test]

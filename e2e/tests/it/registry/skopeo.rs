@@ -73,6 +73,32 @@ fn skopeo_pushes_lists_and_pulls_the_same_image() {
         pulled.has(image.descriptor()),
         "the manifest came back as it went"
     );
+
+    // The same image in Docker's own format.
+    let docker = format!("docker://{host}/greeting:docker");
+    skopeo(&[
+        "copy",
+        "--format",
+        "v2s2",
+        "--dest-tls-verify=false",
+        "--dest-creds",
+        &credentials,
+        &local,
+        &docker,
+    ]);
+    let raw = [
+        "inspect",
+        "--raw",
+        "--tls-verify=false",
+        "--creds",
+        &credentials,
+        &docker,
+    ];
+    let raw = skopeo(&raw);
+    assert!(
+        raw.contains("application/vnd.docker.distribution.manifest.v2+json"),
+        "{raw}"
+    );
 }
 
 #[test]

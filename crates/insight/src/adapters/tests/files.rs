@@ -55,6 +55,7 @@ pub(super) const FILES: &[File] = &[
     file!(RustGungraun, "rust_gungraun/callgrind.txt"),
     file!(RustGungraun, "rust_gungraun/documented_v6.json"),
     file!(RustGungraun, "rust_gungraun/summary.json"),
+    file!(RustGungraun, "rust_gungraun/summary_v6.json"),
     file!(RustGungraun, "rust_gungraun/tools.txt"),
     file!(RustIai, "rust_iai/two.txt"),
     file!(RustNextest, "rust_nextest/console.txt"),

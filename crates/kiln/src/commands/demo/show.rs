@@ -154,7 +154,7 @@ impl Story {
         for layer in &conditions.layers {
             let mark = if layer.applied { "yes" } else { "NO " };
             let (name, detail) = (&layer.name, &layer.detail);
-            terminal.data(&format!("  {mark} {name:<16} {detail}"))?;
+            terminal.data(&format!("  {mark} {name:<17} {detail}"))?;
         }
         Ok(())
     }

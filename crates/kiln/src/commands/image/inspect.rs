@@ -1,15 +1,23 @@
 //! `kiln image list`, `show`, `tag` and `rm`.
 
+use kiln_client::{Client, Page};
 use kiln_image::{Manifest, Tag};
+use kiln_model::v0::Image;
 use serde_json::{Value, json};
 
 use super::remote::{Remote, from_remote, reference};
 use crate::cli;
 use crate::commands::Context;
+use crate::commands::connection::Connection;
+use crate::commands::table::{or_dash, print};
 use crate::failure::{Exit, Failure};
 
 pub(super) fn list(context: &Context<'_>, request: &cli::Repository) -> Result<Exit, Failure> {
     let reference = reference(&request.name)?;
+    let name = reference.repository().as_str();
+    if reference.host().is_none() && !name.contains('/') {
+        return list_project(context, name, request.access.json.json);
+    }
     let remote = Remote::of(context, &reference)?;
     let listing = remote.client.tags(reference.repository());
     let tags = remote.runtime.block_on(listing).map_err(from_remote)?;
@@ -21,6 +29,43 @@ pub(super) fn list(context: &Context<'_>, request: &cli::Repository) -> Result<E
         context.terminal.data(tag)?;
     }
     Ok(Exit::Ok)
+}
+
+/// A project may have images below its name and none under it: what is asked for are those of all its repositories.
+fn list_project(context: &Context<'_>, project: &str, json: bool) -> Result<Exit, Failure> {
+    let server = Connection::find(context)?;
+    let images = server.call(all_images(&server.client, project))?;
+    if json {
+        context.terminal.json(&images)?;
+        return Ok(Exit::Ok);
+    }
+    let rows: Vec<[String; 4]> = images
+        .iter()
+        .map(|image| {
+            [
+                image.repository.clone(),
+                or_dash(image.tag.as_ref()),
+                or_dash(image.digest.as_ref()),
+                or_dash(image.modified.as_ref()),
+            ]
+        })
+        .collect();
+    let names = ["repository", "tag", "digest", "modified"];
+    print(context.terminal, names, &rows)?;
+    Ok(Exit::Ok)
+}
+
+async fn all_images(client: &Client, project: &str) -> Result<Vec<Image>, kiln_client::Error> {
+    let (mut images, mut page) = (Vec::new(), Page::default());
+    loop {
+        let found = client.list_images(project, page).await?;
+        let is_last = found.len() < usize::from(page.size);
+        images.extend(found);
+        if is_last {
+            return Ok(images);
+        }
+        page.number += 1;
+    }
 }
 
 pub(super) fn show(context: &Context<'_>, request: &cli::Named) -> Result<Exit, Failure> {

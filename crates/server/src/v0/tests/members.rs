@@ -16,6 +16,23 @@ on_both_engines! {
         assert_eq!(mine.total(), "2");
     }
 
+    fn people_who_come_join_and_claim_are_counted(town: &Town) {
+        let (one, other) = (town.person("m-counted"), town.person("m-counts"));
+        town.project(&one, "m-count", "private");
+        let invite = json!({"email": "m-counts@example.com", "role": "member"});
+        town.send("POST", "/v0/organizations/m-count/members", Some(&one), Some(&invite)).expect(202);
+        let run = json!({"project": "m-claimed", "branch": "main", "testbed": "here", "results": ["{}"],
+            "start_time": "2024-01-01T00:00:00Z", "end_time": "2024-01-01T00:00:01Z"});
+        let report = town.send("POST", "/v0/run", None, Some(&run)).expect(201);
+        let organization = report["project"]["organization"].as_str().unwrap();
+        let path = format!("/v0/organizations/{organization}/claim");
+        town.send("POST", &path, Some(&other), Some(&json!({}))).expect(201);
+        let text = String::from_utf8(town.raw("GET", "/metrics", None, None).body).unwrap();
+        for name in ["user_create_total ", "user_invite_total ", "user_claim_total "] {
+            assert!(text.contains(name), "{name} is not in\n{text}");
+        }
+    }
+
     fn an_organization_is_hidden_from_those_who_are_not_in_it(town: &Town) {
         let (owner, other) = (town.person("m-owner"), town.person("m-other"));
         town.project(&owner, "m-hidden", "private");

@@ -4,6 +4,28 @@ use super::on_both_engines;
 use super::town::Town;
 
 on_both_engines! {
+    fn a_quota_is_set_and_taken_away_in_so_many_words(town: &Town) {
+        let key = town.person("quota-owner");
+        town.project(&key, "quota-project", "public");
+        let path = "/v0/server/registry/quotas/quota-project";
+        let put = |body| town.send("PUT", path, Some(&town.key), Some(&body));
+        assert_eq!(put(json!({"quota": 5})).expect(200)["quota"], 5);
+        put(json!({"bytes": 0})).expect(400);
+        put(json!({"quota": u64::MAX})).expect(400);
+        assert_eq!(town.get(path).expect(200)["quota"], 5);
+        assert!(put(json!({"quota": null})).expect(200)["quota"].is_null());
+        town.send("PUT", path, Some(&key), Some(&json!({"quota": 6}))).expect(403);
+    }
+
+    fn an_array_is_no_start_point(town: &Town) {
+        let run = json!({"project": "array-branches", "branch": "main", "testbed": "here", "results": ["{}"],
+            "start_time": "2024-01-01T00:00:00Z", "end_time": "2024-01-01T00:00:01Z"});
+        let report = town.post("/v0/run", &run).expect(201);
+        let path = "/v0/projects/array-branches/branches/main";
+        town.patch(path, &json!({"start_point": [null]})).expect(400);
+        assert_eq!(town.get(path).expect(200)["head"]["uuid"], report["branch"]["head"]["uuid"]);
+    }
+
     fn a_project_is_made_changed_and_deleted(town: &Town) {
         let key = town.person("q-owner");
         town.project(&key, "q-life", "public");

@@ -114,6 +114,40 @@ on_both_engines! {
         with_key.expect(404, "NAME_UNKNOWN");
     }
 
+    async fn the_images_of_a_project_are_listed_for_whoever_may_pull_them(village: &Village) {
+        village.door.push_image("closed/below/it", "v2").await;
+        let path = "/v0/projects/closed/images";
+        for key in [&village.door.key, &village.leader, &village.member, &village.project_key] {
+            let listed = village.ask(key, "GET", path, &Value::Null, 200).await;
+            let names: Vec<_> = listed.as_array().unwrap().iter().map(|image| (&image["repository"], &image["tag"])).collect();
+            assert_eq!(names, [(&json!("closed"), &json!("v1")), (&json!("closed/below/it"), &json!("v2"))]);
+        }
+        let hidden = village.ask(&village.stranger, "GET", path, &Value::Null, 404).await;
+        let path = "/v0/projects/nothing/images";
+        let unknown = village.ask(&village.stranger, "GET", path, &Value::Null, 404).await;
+        assert_eq!(hidden["message"], unknown["message"]);
+        let path = "/v0/projects/open/images";
+        let listed = village.ask(&village.stranger, "GET", path, &Value::Null, 200).await;
+        assert_eq!(listed[0]["repository"], "open");
+    }
+
+    async fn a_list_of_images_has_pages_and_untagged_ones_and_nothing_half_pushed(village: &Village) {
+        let digest = village.door.push_image("closed/signed", "v1").await;
+        let path = "/v2/closed/signed/manifests/v1";
+        assert_eq!(village.door.call("DELETE", path, &[], b"").await.status, 202);
+        let begun = village.door.call("POST", "/v2/closed/begun/blobs/uploads/", &[], b"").await;
+        assert_eq!(begun.status, 202);
+        let path = "/v0/projects/closed/images?per_page=1&page=2";
+        let listed = village.ask(&village.leader, "GET", path, &Value::Null, 200).await;
+        assert_eq!(listed, json!([{"repository": "closed/signed"}]));
+        let path = "/v0/projects/closed/images?direction=desc";
+        let listed = village.ask(&village.leader, "GET", path, &Value::Null, 200).await;
+        assert_eq!(listed.as_array().unwrap().len(), 2, "{listed}");
+        assert_eq!(listed[1]["tag"], "v1");
+        let path = format!("/v2/closed/signed/manifests/{digest}");
+        assert_eq!(village.door.get(&path).await.status, 200, "the image is there still");
+    }
+
     async fn those_who_belong_to_it_pull_and_push(village: &Village) {
         let admin = village.door.key.as_str();
         for key in [admin, &village.leader, &village.member, &village.project_key] {

@@ -30,6 +30,10 @@ async fn a_testbed_forgets_its_spec_when_it_is_told_to(door: Door) {
     let image = format!("{PROJECT}@sha256:{}", "ab".repeat(32));
     let job = json!({"image": image});
     assert_eq!(spec_after(&door, json!({"job": job})).await, "large");
+    let other = door.get("testbeds/host?spec=usual").await;
+    assert_eq!(other["spec"]["slug"], "usual");
+    let unknown = door.call("GET", "testbeds/host?spec=nothing", &Value::Null);
+    assert_eq!(unknown.await.status, 404);
     assert_eq!(
         spec_after(&door, json!({"job": job, "spec_reset": true})).await,
         "usual"

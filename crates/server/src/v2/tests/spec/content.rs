@@ -199,6 +199,29 @@ async fn an_index_and_an_index_of_indexes() {
 }
 
 #[tokio::test]
+async fn the_manifest_and_the_list_of_docker() {
+    const DOCKER: &str = "application/vnd.docker";
+    check("docker's formats", |content| {
+        let children: Vec<Value> = ["a", "b"]
+            .iter()
+            .map(|seed| {
+                let config = format!("{DOCKER}.container.image.v1+json");
+                let config = content.blob(&config, format!("{{\"of\":\"{seed}\"}}").as_bytes());
+                let layer = format!("{DOCKER}.image.rootfs.diff.tar.gzip");
+                let layer = content.blob(&layer, format!("layer of {seed}").as_bytes());
+                let kind = format!("{DOCKER}.distribution.manifest.v2+json");
+                content.manifest(json!({
+                    "schemaVersion": 2, "mediaType": kind, "config": config, "layers": [layer],
+                }))
+            })
+            .collect();
+        let kind = format!("{DOCKER}.distribution.manifest.list.v2+json");
+        content.manifest(json!({"schemaVersion": 2, "mediaType": kind, "manifests": children}));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn an_index_of_nothing() {
     check("an empty index", |content| drop(content.index(&[]))).await;
 }
