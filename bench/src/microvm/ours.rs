@@ -54,14 +54,30 @@ impl Ours {
         Err(Failure::Wrong(format!("the machine ended as {end:?}")))
     }
 
-    /// A chamber whose template is made.
-    pub(super) fn chamber(&self) -> Result<Started, Failure> {
-        let machines = Machines::qemu(self.config.clone(), Arc::new(SystemClock::new()));
+    /// A back end whose template is not made yet.
+    pub(super) fn machines(&self) -> Machines {
+        Machines::qemu(self.config.clone(), Arc::new(SystemClock::new()))
+    }
+
+    /// A chamber of a job with this many iterations, as far as it can be told.
+    pub(super) fn chamber(
+        &self,
+        machines: &Machines,
+        iterations: Iterations,
+    ) -> Result<Started, Failure> {
+        let mut chamber = machines.prepare(&self.disk, &ChamberSpec::default())?;
+        chamber.expect_another(iterations == Iterations::Many);
         Ok(Started {
-            chamber: machines.prepare(&self.disk, &ChamberSpec::default())?,
+            chamber,
             cancel: CancelToken::new()?,
         })
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Iterations {
+    One,
+    Many,
 }
 
 pub(super) struct Started {

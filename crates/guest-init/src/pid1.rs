@@ -200,7 +200,7 @@ pub(crate) fn receive_start(host: &mut UnixStream) -> Result<Start, Fault> {
         Ok(ToGuest::Start(start)) => Ok(start),
         // A kill before the start is a cancel that came early: there is nothing to end but ourselves.
         Ok(ToGuest::Kill(_)) => sys::exit_now(0),
-        Ok(ToGuest::Seal(_) | ToGuest::Machine(_)) => {
+        Ok(ToGuest::Seal(_) | ToGuest::Machine(_) | ToGuest::Wake(_)) => {
             Err(Fault::new(Stage::Protocol, "the chamber is sealed already"))
         }
         Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),

@@ -43,6 +43,13 @@ fn seal(ids: IdMap) -> Seal {
     }
 }
 
+fn wake() -> Wake {
+    Wake {
+        wall_millis: 7,
+        entropy: vec![1, 2, 3],
+    }
+}
+
 fn one_frame(bytes: &[u8]) -> Frame {
     let mut buffer = FrameBuffer::default();
     buffer.extend(bytes);
@@ -76,11 +83,11 @@ fn every_message_to_the_guest_survives_the_wire() {
             ..seal(IdMap::Identity { count: 1 })
         }),
         ToGuest::Machine(Machine {
-            wall_millis: 7,
-            entropy: vec![1, 2, 3],
+            wake: wake(),
             memory_bytes: 1 << 30,
             processes: 9,
         }),
+        ToGuest::Wake(wake()),
     ] {
         assert_eq!(
             ToGuest::from_frame(&one_frame(&message.to_frame())),

@@ -2,7 +2,7 @@
 
 use super::codec::{Input, Malformed, Wire, wire_struct, wire_tags};
 use super::frame::{Frame, write_frame};
-use super::machine::{Machine, Scratch};
+use super::machine::{Machine, Scratch, Wake};
 use super::uplink::Uplink;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub enum ToGuest {
     Start(Start),
     Kill(Kill),
     Machine(Machine),
+    /// For a machine whose chamber was sealed before it was written down.
+    Wake(Wake),
 }
 
 /// How to build the chamber: on the host, or inside a microVM.
@@ -170,6 +172,10 @@ impl ToGuest {
                 machine.encode(&mut body);
                 3
             }
+            Self::Wake(wake) => {
+                wake.encode(&mut body);
+                4
+            }
         };
         write_frame(kind, &body)
     }
@@ -181,6 +187,7 @@ impl ToGuest {
             1 => Self::Start(Start::decode(&mut input)?),
             2 => Self::Kill(Kill::decode(&mut input)?),
             3 => Self::Machine(Machine::decode(&mut input)?),
+            4 => Self::Wake(Wake::decode(&mut input)?),
             other => return Err(Malformed::Tag(other)),
         };
         input.end()?;
