@@ -68,7 +68,7 @@ impl MachineChamber {
             base,
             spec: spec.clone(),
             shape,
-            hierarchies: Hierarchies::detect()?,
+            hierarchies: Hierarchies::detect_below(spec.partition.as_deref())?,
             network,
             expects_another: false,
             sealing: Sealing::default(),
