@@ -29,6 +29,7 @@ mod stopwatch;
 mod supervise;
 mod sys;
 mod uplink;
+mod warm;
 
 use std::process::ExitCode;
 

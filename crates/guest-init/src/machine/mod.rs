@@ -64,14 +64,15 @@ fn serve(channel: &mut Channel) -> Result<(), Fault> {
     let (ours, theirs) =
         UnixStream::pair().at(Stage::Boot, || "cannot make a socket pair".into())?;
     bounds::confine(start_launcher(theirs.into())?)?;
+    let random = wake::open_random()?;
     let Some(machine) = wait_for_orders(channel)? else {
         return Ok(());
     };
-    wake::wake(&machine.wake)?;
+    wake::wake(&machine.wake, &random)?;
     disks::mount_all()?;
     // The launcher waits for its first message, which has not been carried to it yet.
     bounds::apply(&machine)?;
-    relay::relay(channel, &ours)
+    relay::relay(channel, &ours, &random)
 }
 
 /// Says that the machine is up, to each host that comes, until one of them has orders. `None` means that no other will

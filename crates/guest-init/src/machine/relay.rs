@@ -3,6 +3,7 @@
 //! It sleeps until the kernel has news: a command that says nothing is left alone. Until the command starts it looks at what
 //! the host says, because some of it is for the machine.
 
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -18,7 +19,7 @@ use crate::fault::{At, Fault};
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// Returns when either side has ended.
-pub(super) fn relay(host: &mut Channel, chamber: &UnixStream) -> Result<(), Fault> {
+pub(super) fn relay(host: &mut Channel, chamber: &UnixStream, random: &File) -> Result<(), Fault> {
     let mut chamber: &UnixStream = chamber;
     let mut buffer = vec![0; BUFFER_BYTES];
     let mut started = false;
@@ -28,7 +29,7 @@ pub(super) fn relay(host: &mut Channel, chamber: &UnixStream) -> Result<(), Faul
             let goes_on = if started {
                 carry(host, &mut chamber, &mut buffer)?
             } else {
-                let heard = heed(host, &mut chamber)?;
+                let heard = heed(host, &mut chamber, random)?;
                 started = heard == Heard::LastWord;
                 heard != Heard::HungUp
             };
@@ -53,7 +54,7 @@ enum Heard {
 }
 
 /// Does what one message asks of the machine, or carries it on.
-fn heed(host: &mut impl Read, chamber: &mut impl Write) -> Result<Heard, Fault> {
+fn heed(host: &mut impl Read, chamber: &mut impl Write, random: &File) -> Result<Heard, Fault> {
     let frame = match read_frame(host) {
         Ok(frame) => frame,
         Err(error) if super::is_hang_up(&error) => return Ok(Heard::HungUp),
@@ -62,7 +63,7 @@ fn heed(host: &mut impl Read, chamber: &mut impl Write) -> Result<Heard, Fault> 
     let message = ToGuest::from_frame(&frame)
         .map_err(|malformed| Fault::new(Stage::Protocol, malformed.to_string()))?;
     if let ToGuest::Wake(orders) = &message {
-        wake::wake(orders)?;
+        wake::wake(orders, random)?;
         return Ok(Heard::Word);
     }
     match chamber.write_all(&message.to_frame()) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kiln_guest_init::protocol::machine::{BASE, SCRATCH};
 use kiln_guest_init::protocol::{
-    IdMap, Machine, Scratch, Seal, ToGuest, Uplink, Usage as GuestUsage, Wake,
+    IdMap, Machine, Scratch, Seal, Start, ToGuest, Uplink, Usage as GuestUsage, Wake,
 };
 use kiln_model::Clock;
 
@@ -77,14 +77,14 @@ impl MachineChamber {
 
     /// Has a machine written down with this chamber sealed, where more than one run will go on from it. A network is
     /// another one for each run, and is a part of the seal.
-    fn seal_ahead(&mut self, cancel: &CancelToken) {
+    fn seal_ahead(&mut self, start: &Start, cancel: &CancelToken) {
         if !self.expects_another
             || self.network.is_some()
             || !matches!(self.sealing, Sealing::Untried)
         {
             return;
         }
-        self.sealing = match self.sealed_ahead(cancel) {
+        self.sealing = match self.sealed_ahead(start, cancel) {
             Ok(Some(ahead)) => Sealing::Done(ahead),
             Ok(None) if cancel.is_canceled() => Sealing::Untried,
             Ok(None) => Sealing::Impossible,
@@ -99,7 +99,7 @@ impl MachineChamber {
         };
     }
 
-    fn sealed_ahead(&self, cancel: &CancelToken) -> Result<Option<Ahead>, Error> {
+    fn sealed_ahead(&self, start: &Start, cancel: &CancelToken) -> Result<Option<Ahead>, Error> {
         let group = self.group()?;
         let scratch = self.empty_scratch()?;
         let disks = self.disks(&scratch);
@@ -111,7 +111,10 @@ impl MachineChamber {
         let written = self.hypervisor.write_down(&order, &mut |monitor| {
             let link = monitor.link();
             link.tell(&ToGuest::Machine(self.machine()?))?;
-            link.tell(&ToGuest::Seal(self.seal(None)))?;
+            link.tell(&ToGuest::Seal(Seal {
+                warm: start.programs(),
+                ..self.seal(None)
+            }))?;
             wait_until_sealed(monitor, cancel, &mut layers)
         })?;
         group.remove()?;
@@ -193,6 +196,7 @@ impl MachineChamber {
             cores: Vec::new(),
             groups: Vec::new(),
             unified_group: String::new(),
+            warm: Vec::new(),
         }
     }
 }
@@ -206,7 +210,7 @@ impl Chamber for MachineChamber {
         cancel: &CancelToken,
     ) -> Result<Exit, Error> {
         let start = start_message(command, limits, self.spec.processes)?;
-        self.seal_ahead(cancel);
+        self.seal_ahead(&start, cancel);
         let ahead = self.sealing.ahead();
         let group = self.group()?;
         let scratch = match ahead {
