@@ -40,11 +40,12 @@ pub(crate) fn measure(
     // The one from which all others are restored.
     repeated.start_of_command()?;
     let (mut cold, mut cold_bare) = (Vec::new(), Vec::new());
-    let (mut once, mut warm) = (Vec::new(), Vec::new());
+    let (mut first, mut once, mut warm) = (Vec::new(), Vec::new(), Vec::new());
     for number in 1..=ROUNDS {
         say(&format!("microvm: round {number} of {ROUNDS}"));
         cold.push(ours.boot()?);
         cold_bare.push(bare.boot()?);
+        first.push(ours.first_command()?);
         let round = Stopwatch::start();
         loop {
             once.push(single.start_of_command()?);
@@ -57,7 +58,7 @@ pub(crate) fn measure(
     let resident = repeated.resident_mebibytes()?;
     let milliseconds =
         |spans: &[Duration]| sorted(spans.iter().map(|span| span.as_secs_f64() * 1e3));
-    let (once_ms, warm_ms) = (milliseconds(&once), milliseconds(&warm));
+    let [first_ms, once_ms, warm_ms] = [&first, &once, &warm].map(|spans| milliseconds(spans));
     let samples = |spans: &[Duration]| -> Vec<Sample> { spans.iter().map(one).collect() };
     let (cold, cold_bare) = (samples(&cold), samples(&cold_bare));
     let sides = vec![
@@ -76,6 +77,10 @@ pub(crate) fn measure(
             spread(
                 "the same for a job's only iteration, which seals its chamber first",
                 &once_ms,
+            ),
+            spread(
+                "from nothing to a runner's first command, by way of its template",
+                &first_ms,
             ),
         ],
     })

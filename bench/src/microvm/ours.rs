@@ -54,6 +54,16 @@ impl Ours {
         Err(Failure::Wrong(format!("the machine ended as {end:?}")))
     }
 
+    /// From nothing to the command of a runner's first job: the kernel unpacked, a template booted and written down, a machine
+    /// restored from it, its chamber sealed.
+    pub(super) fn first_command(&self) -> Result<Duration, Failure> {
+        let since = Stopwatch::start();
+        let machines = self.machines();
+        let mut chamber = self.chamber(&machines, Iterations::One)?;
+        let prepared = since.elapsed();
+        Ok(prepared + chamber.start_of_command()?)
+    }
+
     /// A back end whose template is not made yet.
     pub(super) fn machines(&self) -> Machines {
         Machines::qemu(self.config.clone(), Arc::new(SystemClock::new()))

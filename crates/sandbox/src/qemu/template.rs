@@ -43,7 +43,7 @@ pub(super) struct Recipe<'a> {
 
 impl Recipe<'_> {
     pub(super) fn make(&self, shape: Shape) -> Result<WrittenDown, Error> {
-        let memory = HiddenFile::create(self.work_dir)?;
+        let memory = HiddenFile::in_memory()?;
         resize(&memory, shape.memory_bytes)?;
         let [base, scratch] = [
             HiddenFile::create(self.work_dir)?,
