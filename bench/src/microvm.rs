@@ -18,6 +18,7 @@ use crate::statistics::{quantile, sorted};
 use crate::stopwatch::Stopwatch;
 use crate::target::{Target, Verdict};
 use crate::window::{ROUNDS, Window};
+use ours::Iterations;
 
 /// On a quiet machine with two cores, emulated.
 const FROM_TEMPLATE_MS: f64 = 150.0;
@@ -33,22 +34,31 @@ pub(crate) fn measure(
     let ours = ours::Ours::new(place, &root, &kernel)?;
     let bare = bare::Bare::new(place, &root, &kernel)?;
     say("microvm: the first machine");
-    let mut chamber = ours.chamber()?;
-    let (mut cold, mut cold_bare, mut warm) = (Vec::new(), Vec::new(), Vec::new());
+    let machines = ours.machines();
+    let mut single = ours.chamber(&machines, Iterations::One)?;
+    let mut repeated = ours.chamber(&machines, Iterations::Many)?;
+    // The one from which all others are restored.
+    repeated.start_of_command()?;
+    let (mut cold, mut cold_bare) = (Vec::new(), Vec::new());
+    let (mut first, mut once, mut warm) = (Vec::new(), Vec::new(), Vec::new());
     for number in 1..=ROUNDS {
         say(&format!("microvm: round {number} of {ROUNDS}"));
         cold.push(ours.boot()?);
         cold_bare.push(bare.boot()?);
+        first.push(ours.first_command()?);
         let round = Stopwatch::start();
         loop {
-            warm.push(chamber.start_of_command()?);
+            once.push(single.start_of_command()?);
+            warm.push(repeated.start_of_command()?);
             if round.elapsed() >= window.measured {
                 break;
             }
         }
     }
-    let resident = chamber.resident_mebibytes()?;
-    let warm_ms = sorted(warm.iter().map(|span| span.as_secs_f64() * 1e3));
+    let resident = repeated.resident_mebibytes()?;
+    let milliseconds =
+        |spans: &[Duration]| sorted(spans.iter().map(|span| span.as_secs_f64() * 1e3));
+    let [first_ms, once_ms, warm_ms] = [&first, &once, &warm].map(|spans| milliseconds(spans));
     let samples = |spans: &[Duration]| -> Vec<Sample> { spans.iter().map(one).collect() };
     let (cold, cold_bare) = (samples(&cold), samples(&cold_bare));
     let sides = vec![
@@ -62,13 +72,27 @@ pub(crate) fn measure(
         fsync: None,
         targets: targets(&sides, quantile(&warm_ms, 0.5), resident),
         sides,
-        notes: vec![format!(
-            "from a template to the command: p50 {:.0} ms, p99 {:.0} ms over {} runs",
-            quantile(&warm_ms, 0.5),
-            quantile(&warm_ms, 0.99),
-            warm_ms.len()
-        )],
+        notes: vec![
+            spread("from a template to the command", &warm_ms),
+            spread(
+                "the same for a job's only iteration, which seals its chamber first",
+                &once_ms,
+            ),
+            spread(
+                "from nothing to a runner's first command, by way of its template",
+                &first_ms,
+            ),
+        ],
     })
+}
+
+fn spread(what: &str, milliseconds: &[f64]) -> String {
+    format!(
+        "{what}: p50 {:.0} ms, p99 {:.0} ms over {} runs",
+        quantile(milliseconds, 0.5),
+        quantile(milliseconds, 0.99),
+        milliseconds.len()
+    )
 }
 
 /// A boot takes seconds, so that its rate is counted by the hour.

@@ -54,14 +54,40 @@ impl Ours {
         Err(Failure::Wrong(format!("the machine ended as {end:?}")))
     }
 
-    /// A chamber whose template is made.
-    pub(super) fn chamber(&self) -> Result<Started, Failure> {
-        let machines = Machines::qemu(self.config.clone(), Arc::new(SystemClock::new()));
+    /// From nothing to the command of a runner's first job: the kernel unpacked, a template booted and written down, a machine
+    /// restored from it, its chamber sealed.
+    pub(super) fn first_command(&self) -> Result<Duration, Failure> {
+        let since = Stopwatch::start();
+        let machines = self.machines();
+        let mut chamber = self.chamber(&machines, Iterations::One)?;
+        let prepared = since.elapsed();
+        Ok(prepared + chamber.start_of_command()?)
+    }
+
+    /// A back end whose template is not made yet.
+    pub(super) fn machines(&self) -> Machines {
+        Machines::qemu(self.config.clone(), Arc::new(SystemClock::new()))
+    }
+
+    /// A chamber of a job with this many iterations, as far as it can be told.
+    pub(super) fn chamber(
+        &self,
+        machines: &Machines,
+        iterations: Iterations,
+    ) -> Result<Started, Failure> {
+        let mut chamber = machines.prepare(&self.disk, &ChamberSpec::default())?;
+        chamber.expect_another(iterations == Iterations::Many);
         Ok(Started {
-            chamber: machines.prepare(&self.disk, &ChamberSpec::default())?,
+            chamber,
             cancel: CancelToken::new()?,
         })
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Iterations {
+    One,
+    Many,
 }
 
 pub(super) struct Started {

@@ -1,31 +1,28 @@
 //! Starting the command: a child that gives up every privilege, one layer after another, and becomes the user's program.
 
 mod root;
+mod standby;
 
 use std::ffi::CString;
 use std::fs;
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use kiln_guest_init::protocol::{IdMap, Layer, Stage, Start, Stream};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, chdir, chroot, set_parent_process_death_signal, setsid, umask};
-use rustix::thread::set_no_new_privs;
 
 use crate::fault::{At, Fault};
-use crate::filter::Filter;
 use crate::limits::{self, Planned};
+use crate::privileges;
 use crate::stopwatch::Stopwatch;
 use crate::supervise::{Process, Pump};
-use crate::sys::{self, Fork, Program, Ruleset};
-use crate::{landlock, privileges};
-
-/// Where a program without a slash is looked for when the environment has no `PATH`.
-const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+use crate::sys::{self, Fork, Program};
 
 pub(crate) use root::Root;
+pub(crate) use standby::Standby;
 
 /// The command, executed, and the layers it is under.
 #[derive(Debug)]
@@ -41,48 +38,8 @@ struct Plan<'a> {
     program: Program,
     candidates: Vec<CString>,
     limits: Vec<Planned>,
-    /// Without them it is a process of the host like any other.
-    walls: Option<Walls>,
     /// The root to change to.
     root: Option<&'a str>,
-    stdin: OwnedFd,
-}
-
-struct Walls {
-    landlock: Option<Ruleset>,
-    filter: Filter,
-}
-
-/// Starts the command. Returns once it was executed.
-pub(crate) fn start(start: &Start, ids: IdMap) -> Result<Running, Fault> {
-    let limits = limits::plan(&start.limits)?;
-    let (landlock, landlock_layer) = landlock::plan()?;
-    make_working_directory(&start.cwd)?;
-    privileges::empty_bounding_set()?;
-    let mut layers = vec![
-        Layer::applied("capabilities", "none, and none to be gained"),
-        Layer::applied("no-new-privileges", "set"),
-        Layer::applied("seccomp", "allow-list"),
-        landlock_layer,
-    ];
-    layers.extend(user_layer(start, ids));
-    layers.extend(limits.iter().map(|limit| limit.layer.clone()));
-
-    let plan = Plan {
-        start,
-        ids,
-        program: program(start)?,
-        candidates: c_strings(&candidates(start)?)?,
-        limits,
-        walls: Some(Walls {
-            landlock,
-            filter: Filter::compile(),
-        }),
-        root: None,
-        stdin: open_null()?,
-    };
-    let process = spawn(&plan)?;
-    Ok(Running { process, layers })
 }
 
 /// Starts the command without any wall around it. Returns once it was executed.
@@ -99,9 +56,7 @@ pub(crate) fn start_bare(start: &Start, ids: IdMap, root: &Root) -> Result<Runni
         program: program(start)?,
         candidates: c_strings(&root.locate_programs(candidates(start)?))?,
         limits,
-        walls: None,
         root: root.to_change_to(),
-        stdin: open_null()?,
     };
     let process = spawn(&plan)?;
     Ok(Running { process, layers })
@@ -129,14 +84,24 @@ fn open_null() -> Result<OwnedFd, Fault> {
     .at(Stage::Exec, || "cannot open /dev/null".into())
 }
 
+fn make_pipe() -> Result<(PipeReader, PipeWriter), Fault> {
+    pipe().at(Stage::Exec, || "cannot make a pipe".into())
+}
+
 fn spawn(plan: &Plan<'_>) -> Result<Process, Fault> {
-    let make_pipe = || pipe().at(Stage::Exec, || "cannot make a pipe".into());
+    let stdin = open_null()?;
     let (stdout, stdout_end) = make_pipe()?;
     let (stderr, stderr_end) = make_pipe()?;
     let (trouble, trouble_end) = make_pipe()?;
     match sys::fork().at(Stage::Exec, || "cannot fork".into())? {
         Fork::Child => {
-            let fault = become_command(plan, [&stdout_end, &stderr_end]);
+            let ready = take_streams([stdin.as_fd(), stdout_end.as_fd(), stderr_end.as_fd()])
+                .and_then(|()| enter(plan))
+                .and_then(|()| follow_host());
+            let fault = match ready {
+                Ok(()) => execute(plan),
+                Err(fault) => fault,
+            };
             report(trouble_end, &fault);
             sys::exit_now(127)
         }
@@ -155,44 +120,33 @@ fn spawn(plan: &Plan<'_>) -> Result<Process, Fault> {
     }
 }
 
-/// The child's way to exec. Returns only on failure.
-fn become_command(plan: &Plan<'_>, [stdout, stderr]: [&PipeWriter; 2]) -> Fault {
-    let ready = || -> Result<(), Fault> {
-        let start = plan.start;
-        setsid().at(Stage::Exec, || "cannot start a session".into())?;
-        sys::use_as_standard_streams([plan.stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])
-            .at(Stage::Exec, || "cannot set the standard streams".into())?;
-        umask(Mode::from_raw_mode(0o022));
-        if let Some(root) = plan.root {
-            chroot(root).at(Stage::PivotRoot, || format!("cannot change to {root}"))?;
-            make_working_directory(&start.cwd)?;
-        }
-        // As in other container runtimes, a working directory may be one that only root can enter.
-        chdir(start.cwd.as_str()).at(Stage::WorkDir, || format!("cannot enter {}", start.cwd))?;
-        limits::apply(&plan.limits)?;
-        privileges::become_command_user(plan.ids, start.uid, start.gid, &start.groups)?;
-        let Some(walls) = &plan.walls else {
-            // A change of ids has let go of it.
-            set_parent_process_death_signal(Some(Signal::KILL))
-                .at(Stage::Exec, || "cannot follow the host".into())?;
-            return sys::reset_for_exec().at(Stage::Exec, || "cannot reset signals".into());
-        };
-        privileges::drop_all_capabilities()?;
-        sys::reset_for_exec().at(Stage::Exec, || "cannot reset signals".into())?;
-        set_no_new_privs(true).at(Stage::Capabilities, || {
-            "cannot forbid new privileges".into()
-        })?;
-        if let Some(rules) = &walls.landlock {
-            rules
-                .restrict_self()
-                .at(Stage::Landlock, || "cannot apply the ruleset".into())?;
-        }
-        walls.filter.apply()
-    };
-    match ready() {
-        Ok(()) => execute(plan),
-        Err(fault) => fault,
+/// The first steps of a child that will be a command.
+fn take_streams(streams: [BorrowedFd<'_>; 3]) -> Result<(), Fault> {
+    setsid().at(Stage::Exec, || "cannot start a session".into())?;
+    sys::use_as_standard_streams(streams)
+        .at(Stage::Exec, || "cannot set the standard streams".into())?;
+    umask(Mode::from_raw_mode(0o022));
+    Ok(())
+}
+
+/// Goes where the command runs, and becomes who runs it.
+fn enter(plan: &Plan<'_>) -> Result<(), Fault> {
+    let start = plan.start;
+    if let Some(root) = plan.root {
+        chroot(root).at(Stage::PivotRoot, || format!("cannot change to {root}"))?;
+        make_working_directory(&start.cwd)?;
     }
+    // As in other container runtimes, a working directory may be one that only root can enter.
+    chdir(start.cwd.as_str()).at(Stage::WorkDir, || format!("cannot enter {}", start.cwd))?;
+    limits::apply(&plan.limits)?;
+    privileges::become_command_user(plan.ids, start.uid, start.gid, &start.groups)
+}
+
+/// A change of ids has let go of the host, to which a command without walls is bound by nothing else.
+fn follow_host() -> Result<(), Fault> {
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .at(Stage::Exec, || "cannot follow the host".into())?;
+    sys::reset_for_exec().at(Stage::Exec, || "cannot reset signals".into())
 }
 
 fn execute(plan: &Plan<'_>) -> Fault {
@@ -255,23 +209,10 @@ fn user_layer(start: &Start, ids: IdMap) -> Option<Layer> {
 
 /// Where the program may be, as paths in the command's root.
 fn candidates(start: &Start) -> Result<Vec<String>, Fault> {
-    let Some(name) = start.args.first().filter(|name| !name.is_empty()) else {
-        return Err(Fault::new(Stage::Exec, "there is no command"));
-    };
-    if name.contains('/') {
-        return Ok(vec![name.clone()]);
+    match start.programs() {
+        programs if programs.is_empty() => Err(Fault::new(Stage::Exec, "there is no command")),
+        programs => Ok(programs),
     }
-    let path = start
-        .env
-        .iter()
-        .rev()
-        .find(|(key, _)| key == "PATH")
-        .map_or(DEFAULT_PATH, |(_, value)| value);
-    Ok(path
-        .split(':')
-        .map(|directory| if directory.is_empty() { "." } else { directory })
-        .map(|directory| format!("{directory}/{name}"))
-        .collect())
 }
 
 fn c_strings(texts: &[String]) -> Result<Vec<CString>, Fault> {

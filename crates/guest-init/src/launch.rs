@@ -197,7 +197,7 @@ pub(crate) fn receive_seal(host: &mut UnixStream) -> Result<Seal, Fault> {
             Stage::Overlay,
             format!("{} layers are more than {MAX_LAYERS}", seal.layers.len()),
         )),
-        Ok(ToGuest::Start(_) | ToGuest::Kill(_) | ToGuest::Machine(_)) => {
+        Ok(ToGuest::Start(_) | ToGuest::Kill(_) | ToGuest::Machine(_) | ToGuest::Wake(_)) => {
             Err(Fault::new(Stage::Protocol, "the first message is no seal"))
         }
         Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),

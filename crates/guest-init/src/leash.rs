@@ -17,7 +17,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
+use kiln_guest_init::noise::Rounds;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
@@ -80,6 +82,25 @@ pub(crate) fn exec(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
         "cannot run {}: {error}",
         Path::new(&program).display()
     ))
+}
+
+/// Measures how still a core is, for who reads standard output. The arguments are the milliseconds to take, and where: any of
+/// `group=PATH` and `core=NUMBER`.
+pub(crate) fn measure_noise(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let span = arguments
+        .next()
+        .and_then(|millis| millis.to_str()?.parse().ok())
+        .map(Duration::from_millis);
+    let Some(span) = span else {
+        return ExitCode::from(2);
+    };
+    if let Err(error) = prepare(arguments) {
+        return complain(&format!("cannot go where noise is measured: {error}"));
+    }
+    match io::stdout().write_all(&Rounds::measure(span).to_bytes()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
 }
 
 /// Does what is to be done before. Answers whether there shall be a keeper.

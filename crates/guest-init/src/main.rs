@@ -29,6 +29,7 @@ mod stopwatch;
 mod supervise;
 mod sys;
 mod uplink;
+mod warm;
 
 use std::process::ExitCode;
 
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         #[cfg(target_arch = "x86_64")]
         Some("kvm") => kvm::probe(),
         Some("leash") => leash::exec(std::env::args_os().skip(2)),
+        Some("noise") => leash::measure_noise(std::env::args_os().skip(2)),
         Some("probe") => ExitCode::SUCCESS,
         Some(_) => ExitCode::from(2),
     }

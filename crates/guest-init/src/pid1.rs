@@ -16,10 +16,11 @@ use rustix::process::{
     DumpableBehavior, Signal, set_dumpable_behavior, set_parent_process_death_signal, umask,
 };
 
+use crate::command::Standby;
 use crate::fault::{At, Fault};
 use crate::launch::{MAX_LAYERS, Newborn, stay_on};
 use crate::supervise::Herd;
-use crate::{collect, command, hostname, mounts, oom, privileges, supervise, sys, uplink};
+use crate::{collect, hostname, mounts, oom, privileges, supervise, sys, uplink, warm};
 
 /// Runs one command and ends the process, and with it everything in the chamber.
 pub(crate) fn run(host: &mut UnixStream, newborn: Newborn) -> ! {
@@ -58,13 +59,16 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
         .at(Stage::Namespaces, || "cannot hide from the command".into())?;
 
     let layers = seal_chamber(&seal, shifted)?;
-    tell(host, &ToHost::Ready { layers })?;
-
-    let start = receive_start(host)?;
+    // All that can be done before there is a command is done before the host is told: it may have time until then.
     let children =
         sys::block_child_signal().at(Stage::Supervise, || "cannot watch for children".into())?;
     let killed_before = killed(&seal);
-    let running = command::start(&start, seal.ids)?;
+    let standby = Standby::fork(seal.ids)?;
+    warm::read_first(&seal.warm);
+    tell(host, &ToHost::Ready { layers })?;
+
+    let start = receive_start(host)?;
+    let running = standby.start(&start)?;
     tell(
         host,
         &ToHost::Started {
@@ -200,7 +204,7 @@ pub(crate) fn receive_start(host: &mut UnixStream) -> Result<Start, Fault> {
         Ok(ToGuest::Start(start)) => Ok(start),
         // A kill before the start is a cancel that came early: there is nothing to end but ourselves.
         Ok(ToGuest::Kill(_)) => sys::exit_now(0),
-        Ok(ToGuest::Seal(_) | ToGuest::Machine(_)) => {
+        Ok(ToGuest::Seal(_) | ToGuest::Machine(_) | ToGuest::Wake(_)) => {
             Err(Fault::new(Stage::Protocol, "the chamber is sealed already"))
         }
         Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),

@@ -84,6 +84,17 @@ impl<'a> Conversation<'a> {
         }
     }
 
+    /// A conversation with a guest whose chamber was sealed before, with these layers.
+    pub(crate) fn sealed(
+        start: &Start,
+        sink: &'a mut dyn OutputSink,
+        layers: Vec<Layer>,
+    ) -> Result<Self, Error> {
+        let mut conversation = Self::new(start, sink);
+        conversation.hear(ToHost::Ready { layers })?;
+        Ok(conversation)
+    }
+
     pub(crate) fn hear(&mut self, message: ToHost) -> Result<Heard, Error> {
         match (self.phase, message) {
             (

@@ -108,6 +108,8 @@ pub struct ChamberSpec {
     pub blocked: Vec<IpAddr>,
     /// The cores it runs on; any if empty.
     pub cores: Vec<u32>,
+    /// The v2 control group that has these cores to itself; none if everybody may use them.
+    pub partition: Option<PathBuf>,
     pub hostname: String,
     /// What to do when this host cannot enforce one of the limits above.
     pub missing_limits: Missing,
@@ -124,6 +126,7 @@ impl Default for ChamberSpec {
             network: false,
             blocked: Vec::new(),
             cores: Vec::new(),
+            partition: None,
             hostname: "kiln".to_owned(),
             missing_limits: Missing::Refuse,
         }

@@ -10,16 +10,20 @@ use crate::fault::{At, Fault};
 const GROUPS: &str = "/sys/fs/cgroup";
 const CHAMBER: &str = "/sys/fs/cgroup/chamber";
 
-/// Puts the launcher, and with it everything it will start, into a bounded group.
-pub(super) fn apply(machine: &Machine, launcher: u32) -> Result<(), Fault> {
+/// Puts the launcher, and with it everything it will start, into a group of its own.
+pub(super) fn confine(launcher: u32) -> Result<(), Fault> {
     mount("cgroup2", GROUPS, "cgroup2", MountFlags::empty(), None).at(Stage::Boot, || {
         "the guest kernel has no control groups (CONFIG_CGROUPS)".into()
     })?;
     write(GROUPS, "cgroup.subtree_control", "+memory +pids")?;
     fs::create_dir(CHAMBER).at(Stage::Boot, || "cannot make a control group".into())?;
-    write(CHAMBER, "pids.max", &machine.processes.to_string())?;
-    write(CHAMBER, "memory.max", &machine.memory_bytes.to_string())?;
     write(CHAMBER, "cgroup.procs", &launcher.to_string())
+}
+
+/// Bounds that group.
+pub(super) fn apply(machine: &Machine) -> Result<(), Fault> {
+    write(CHAMBER, "pids.max", &machine.processes.to_string())?;
+    write(CHAMBER, "memory.max", &machine.memory_bytes.to_string())
 }
 
 fn write(group: &str, file: &str, value: &str) -> Result<(), Fault> {

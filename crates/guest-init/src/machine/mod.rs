@@ -1,11 +1,14 @@
 //! PID 1 of a microVM.
 //!
 //! ```text
-//! kernel ──▶ PID 1 ──Up──▶ host          booted; a template is taken here. A host that hangs up now may come back
+//! kernel ──▶ PID 1 ──exec──▶ launcher    builds the same chamber as on a host, over the machine's disks
+//!            PID 1 ──Up──▶ host          booted; a template is taken here. A host that hangs up now may come back
 //!            PID 1 ◀─Machine── host      clock, random numbers, bounds; disks are looked at only now
-//!            PID 1 ──exec──▶ launcher    builds the same chamber as on a host, over the machine's disks
 //!            PID 1 carries bytes between host and launcher until one of them ends, and ends the machine
 //! ```
+//!
+//! What every machine of a kind does alike is done before the template is taken: code that has not run since a restore
+//! is slow where it is emulated.
 //!
 //! The chamber inside is no weaker than one on a host: what breaks out of it is still in the machine.
 
@@ -58,17 +61,18 @@ fn live() -> Result<(), Fault> {
 fn serve(channel: &mut Channel) -> Result<(), Fault> {
     modules::load_for_disks()?;
     boot::move_root()?;
+    let (ours, theirs) =
+        UnixStream::pair().at(Stage::Boot, || "cannot make a socket pair".into())?;
+    bounds::confine(start_launcher(theirs.into())?)?;
+    let random = wake::open_random()?;
     let Some(machine) = wait_for_orders(channel)? else {
         return Ok(());
     };
-    wake::wake(&machine)?;
+    wake::wake(&machine.wake, &random)?;
     disks::mount_all()?;
-    let (ours, theirs) =
-        UnixStream::pair().at(Stage::Boot, || "cannot make a socket pair".into())?;
-    let launcher = start_launcher(theirs.into())?;
     // The launcher waits for its first message, which has not been carried to it yet.
-    bounds::apply(&machine, launcher)?;
-    relay::relay(channel, &ours)
+    bounds::apply(&machine)?;
+    relay::relay(channel, &ours, &random)
 }
 
 /// Says that the machine is up, to each host that comes, until one of them has orders. `None` means that no other will
@@ -107,10 +111,9 @@ fn is_hang_up(error: &io::Error) -> bool {
 fn orders(frame: &Frame) -> Result<Machine, Fault> {
     match ToGuest::from_frame(frame) {
         Ok(ToGuest::Machine(machine)) => Ok(machine),
-        Ok(ToGuest::Seal(_) | ToGuest::Start(_) | ToGuest::Kill(_)) => Err(Fault::new(
-            Stage::Protocol,
-            "the first message is not for a machine",
-        )),
+        Ok(ToGuest::Seal(_) | ToGuest::Start(_) | ToGuest::Kill(_) | ToGuest::Wake(_)) => Err(
+            Fault::new(Stage::Protocol, "the first message is not for a machine"),
+        ),
         Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),
     }
 }

@@ -17,22 +17,32 @@ pub const SCRATCH: &str = "/scratch";
 /// Where the initial file system of a machine has its kernel modules, in the order in which they are loaded.
 pub const MODULES: &str = "/modules";
 
-/// What a machine cannot know by itself, above all one that was restored from a template: all of those woke up with
-/// the same clock and the same random numbers.
+/// What makes a machine ready for a chamber.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    pub wall_millis: u64,
-    /// Fresh bytes for the kernel's random number generator.
-    pub entropy: Vec<u8>,
+    pub wake: Wake,
     pub memory_bytes: u64,
     pub processes: u32,
 }
 
 wire_struct!(Machine {
-    wall_millis,
-    entropy,
+    wake,
     memory_bytes,
     processes
+});
+
+/// What a machine cannot know by itself, above all one that was restored from a template: all of those woke up with
+/// the same clock and the same random numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wake {
+    pub wall_millis: u64,
+    /// Fresh bytes for the kernel's random number generator.
+    pub entropy: Vec<u8>,
+}
+
+wire_struct!(Wake {
+    wall_millis,
+    entropy
 });
 
 /// What backs the writable part of the chamber's root.

@@ -5,6 +5,7 @@
 //!   ◀────────────────────────────── Up   a microVM has booted and waits for its orders
 //!   Machine ─────────────────────────▶   to a microVM only
 //!   Seal ────────────────────────────▶
+//!   Wake ────────────────────────────▶   to a microVM only, if it was sealed before it was written down
 //!   Start ───────────────────────────▶
 //!   ◀──────────────────────────── Born   the process id of PID 1, for the host to watch
 //!   ◀─────────────────────────── Ready   the chamber is sealed, with its layers
@@ -28,7 +29,7 @@ pub mod uplink;
 
 pub use codec::Malformed;
 pub use frame::{Frame, FrameBuffer, HEADER_BYTES, MAX_BODY_BYTES, VERSION, read_frame};
-pub use machine::{Machine, Scratch};
+pub use machine::{Machine, Scratch, Wake};
 pub use stage::Stage;
 pub use to_guest::{FileRequest, IdMap, Kill, ResourceLimit, Seal, Start, ToGuest};
 pub use to_host::{FileOutcome, Layer, MAX_CHUNK_BYTES, Status, Stream, ToHost, Usage};

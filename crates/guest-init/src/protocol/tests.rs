@@ -40,6 +40,14 @@ fn seal(ids: IdMap) -> Seal {
         cores: vec![1, 2],
         groups: vec!["/sys/fs/cgroup/pids/x/tasks".into()],
         unified_group: "/sys/fs/cgroup/x".into(),
+        warm: vec!["/bin/true".into()],
+    }
+}
+
+fn wake() -> Wake {
+    Wake {
+        wall_millis: 7,
+        entropy: vec![1, 2, 3],
     }
 }
 
@@ -76,11 +84,11 @@ fn every_message_to_the_guest_survives_the_wire() {
             ..seal(IdMap::Identity { count: 1 })
         }),
         ToGuest::Machine(Machine {
-            wall_millis: 7,
-            entropy: vec![1, 2, 3],
+            wake: wake(),
             memory_bytes: 1 << 30,
             processes: 9,
         }),
+        ToGuest::Wake(wake()),
     ] {
         assert_eq!(
             ToGuest::from_frame(&one_frame(&message.to_frame())),

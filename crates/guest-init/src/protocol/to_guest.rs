@@ -2,8 +2,11 @@
 
 use super::codec::{Input, Malformed, Wire, wire_struct, wire_tags};
 use super::frame::{Frame, write_frame};
-use super::machine::{Machine, Scratch};
+use super::machine::{Machine, Scratch, Wake};
 use super::uplink::Uplink;
+
+/// Where a program without a slash is looked for when the environment has no `PATH`.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToGuest {
@@ -11,6 +14,8 @@ pub enum ToGuest {
     Start(Start),
     Kill(Kill),
     Machine(Machine),
+    /// For a machine whose chamber was sealed before it was written down.
+    Wake(Wake),
 }
 
 /// How to build the chamber: on the host, or inside a microVM.
@@ -37,6 +42,8 @@ pub struct Seal {
     pub groups: Vec<String>,
     /// The v2 control group to be born in, as its directory; empty means none.
     pub unified_group: String,
+    /// Where a program may be that will be started. The first that is there is read, so that it is in memory then.
+    pub warm: Vec<String>,
 }
 
 wire_struct!(Seal {
@@ -51,7 +58,8 @@ wire_struct!(Seal {
     uplink,
     cores,
     groups,
-    unified_group
+    unified_group,
+    warm
 });
 
 /// How user and group ids inside a chamber correspond to the host's.
@@ -121,6 +129,24 @@ wire_struct!(Start {
     files,
 });
 
+impl Start {
+    /// Where the program may be, as paths in the command's root; nowhere if there is no command.
+    pub fn programs(&self) -> Vec<String> {
+        let Some(name) = self.args.first().filter(|name| !name.is_empty()) else {
+            return Vec::new();
+        };
+        if name.contains('/') {
+            return vec![name.clone()];
+        }
+        let path = self.env.iter().rev().find(|(key, _)| key == "PATH");
+        path.map_or(DEFAULT_PATH, |(_, value)| value)
+            .split(':')
+            .map(|directory| if directory.is_empty() { "." } else { directory })
+            .map(|directory| format!("{directory}/{name}"))
+            .collect()
+    }
+}
+
 /// A resource limit by the number Linux gives it (`RLIMIT_*`), soft and hard alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourceLimit {
@@ -170,6 +196,10 @@ impl ToGuest {
                 machine.encode(&mut body);
                 3
             }
+            Self::Wake(wake) => {
+                wake.encode(&mut body);
+                4
+            }
         };
         write_frame(kind, &body)
     }
@@ -181,6 +211,7 @@ impl ToGuest {
             1 => Self::Start(Start::decode(&mut input)?),
             2 => Self::Kill(Kill::decode(&mut input)?),
             3 => Self::Machine(Machine::decode(&mut input)?),
+            4 => Self::Wake(Wake::decode(&mut input)?),
             other => return Err(Malformed::Tag(other)),
         };
         input.end()?;

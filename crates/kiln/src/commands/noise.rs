@@ -18,7 +18,7 @@ pub(super) fn run(context: &Context<'_>, noise: &Noise) -> Result<Exit, Failure>
         .as_ref()
         .map_or_else(Vec::new, |cores| cores.benchmark.clone());
     let receipt = NoiseReceipt {
-        before: Some(probe(ProbeLength::Thorough, &benchmark)),
+        before: Some(probe(ProbeLength::Thorough, &benchmark, None)),
         cores,
         warnings: warnings(),
         ..NoiseReceipt::default()

@@ -1,8 +1,9 @@
 //! A host that is kept still, and the receipt that says how still it was.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use kiln_model::v0::{CoreSplit, NoiseReceipt};
+use kiln_model::v0::{CoreSplit, NoiseProbe, NoiseReceipt};
 use kiln_sandbox::quiet::{ProbeLength, Tuning, core_split, probe, warnings};
 
 /// This host as its jobs find it.
@@ -10,7 +11,7 @@ use kiln_sandbox::quiet::{ProbeLength, Tuning, core_split, probe, warnings};
 pub struct QuietHost {
     receipt: Arc<NoiseReceipt>,
     /// Kept until the last job is done.
-    _tuning: Option<Arc<Tuning>>,
+    tuning: Option<Arc<Tuning>>,
 }
 
 impl QuietHost {
@@ -21,7 +22,7 @@ impl QuietHost {
                 warnings: warnings(),
                 ..NoiseReceipt::default()
             }),
-            _tuning: None,
+            tuning: None,
         }
     }
 
@@ -34,7 +35,7 @@ impl QuietHost {
                 warnings: warnings(),
                 ..NoiseReceipt::default()
             }),
-            _tuning: Some(tuning),
+            tuning: Some(tuning),
         }
     }
 
@@ -44,6 +45,11 @@ impl QuietHost {
             .map_or_else(Vec::new, |cores| cores.benchmark.clone())
     }
 
+    /// The control group that has them to itself, where there is one.
+    pub fn partition(&self) -> Option<PathBuf> {
+        self.tuning.as_ref().and_then(|tuning| tuning.partition())
+    }
+
     pub fn cores(&self) -> Option<&CoreSplit> {
         self.receipt.cores.as_ref()
     }
@@ -51,13 +57,21 @@ impl QuietHost {
     /// The receipt so far, with a look at the host before the job.
     pub(super) fn look_before(&self) -> NoiseReceipt {
         NoiseReceipt {
-            before: Some(probe(ProbeLength::Short, &self.benchmark_cores())),
+            before: Some(self.probe()),
             ..NoiseReceipt::clone(&self.receipt)
         }
     }
 
     /// Completes the receipt after the job.
     pub(super) fn look_after(&self, receipt: &mut NoiseReceipt) {
-        receipt.after = Some(probe(ProbeLength::Short, &self.benchmark_cores()));
+        receipt.after = Some(self.probe());
+    }
+
+    fn probe(&self) -> NoiseProbe {
+        probe(
+            ProbeLength::Short,
+            &self.benchmark_cores(),
+            self.partition().as_deref(),
+        )
     }
 }

@@ -322,6 +322,7 @@ impl Shared {
                 .quiet
                 .as_ref()
                 .map_or_else(Vec::new, QuietHost::benchmark_cores),
+            partition: self.config.quiet.as_ref().and_then(QuietHost::partition),
             processes: self.config.processes,
             missing_limits: self.config.missing_limits,
             ..ChamberSpec::default()

@@ -99,7 +99,7 @@ fn serve(host: &UnixStream, parts: &Parts) -> io::Result<bool> {
 }
 
 fn check(machine: &Machine) -> io::Result<()> {
-    if machine.memory_bytes == 0 || machine.processes == 0 || machine.entropy.is_empty() {
+    if machine.memory_bytes == 0 || machine.processes == 0 || machine.wake.entropy.is_empty() {
         return Err(io::Error::other("the machine is not told what it needs"));
     }
     Ok(())

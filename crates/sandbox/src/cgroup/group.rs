@@ -189,7 +189,7 @@ fn make_directory(path: &Path) -> io::Result<()> {
 }
 
 /// Removes a group's directory once its last process has left it.
-pub(super) fn remove_directory(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_directory(path: &Path) -> io::Result<()> {
     for _ in 1..REMOVAL_ATTEMPTS {
         match fs::remove_dir(path) {
             Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {

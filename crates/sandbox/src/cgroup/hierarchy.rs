@@ -32,6 +32,11 @@ pub(super) struct Place {
 
 impl Hierarchies {
     pub(crate) fn detect() -> Result<Self, Error> {
+        Self::detect_below(None)
+    }
+
+    /// The same, with the groups of a v2 host below this one instead of that of this process.
+    pub(crate) fn detect_below(group: Option<&Path>) -> Result<Self, Error> {
         let read = |path: &str| {
             fs::read_to_string(path)
                 .map_err(|error| Error::host(format!("cannot read {path}"), error))
@@ -39,6 +44,7 @@ impl Hierarchies {
         Ok(Self::from_tables(
             &read("/proc/self/mountinfo")?,
             &read("/proc/self/cgroup")?,
+            group,
         ))
     }
 
@@ -54,7 +60,7 @@ impl Hierarchies {
         }
     }
 
-    fn from_tables(mountinfo: &str, memberships: &str) -> Self {
+    fn from_tables(mountinfo: &str, memberships: &str, below: Option<&Path>) -> Self {
         let mounts: Vec<Mount> = mountinfo.lines().filter_map(Mount::parse).collect();
         let mut hierarchies = Self {
             roots: mounts.iter().map(|mount| mount.point.clone()).collect(),
@@ -64,7 +70,7 @@ impl Hierarchies {
             .iter()
             .find_map(|mount| mount.unified_group(memberships))
         {
-            hierarchies.use_unified(&group);
+            hierarchies.use_unified(below.unwrap_or(&group));
         }
         for controller in Controller::V1 {
             if hierarchies.has(controller) {

@@ -11,8 +11,9 @@ mod name;
 mod sweep;
 mod usage;
 
-pub(crate) use group::Group;
+pub(crate) use group::{Group, remove_directory};
 pub(crate) use hierarchy::Hierarchies;
 pub(crate) use name::{fresh_name, owner_is_gone};
 pub use sweep::sweep;
+pub(crate) use sweep::sweep_below;
 pub(crate) use usage::GroupUsage;

@@ -20,22 +20,28 @@ const MAX_DEPTH: usize = 16;
 pub fn sweep() -> Result<usize, Error> {
     let mut removed = crate::network::sweep()?;
     for root in Hierarchies::detect()?.roots {
-        let mut abandoned = Vec::new();
-        find_abandoned(&root, 0, &mut abandoned);
-        for group in abandoned {
-            end_members(&group);
-            remove_directory(&group).map_err(|error| {
-                Error::host(
-                    format!("cannot remove the group {}", group.display()),
-                    error,
-                )
-            })?;
-            removed += 1;
-        }
+        removed += sweep_below(&root)?;
     }
     Ok(removed)
 }
 
+/// Does so for the groups of one tree.
+pub(crate) fn sweep_below(root: &Path) -> Result<usize, Error> {
+    let mut abandoned = Vec::new();
+    find_abandoned(root, 0, &mut abandoned);
+    for group in &abandoned {
+        end_members(group);
+        remove_directory(group).map_err(|error| {
+            Error::host(
+                format!("cannot remove the group {}", group.display()),
+                error,
+            )
+        })?;
+    }
+    Ok(abandoned.len())
+}
+
+/// A group comes after those below it: only an empty one can be removed.
 fn find_abandoned(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     if depth > MAX_DEPTH {
         return;
@@ -49,7 +55,10 @@ fn find_abandoned(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
             continue;
         }
         match entry.file_name().to_str().and_then(name::owner_of) {
-            Some(owner) if !owner.is_alive() => found.push(entry.path()),
+            Some(owner) if !owner.is_alive() => {
+                find_abandoned(&entry.path(), depth + 1, found);
+                found.push(entry.path());
+            }
             Some(_) => {}
             None => find_abandoned(&entry.path(), depth + 1, found),
         }
@@ -66,5 +75,23 @@ fn end_members(group: &Path) {
     {
         // A member that ends by itself in the meantime is what we want.
         let _ = kill_process(pid, Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_goes_after_those_below_it_and_the_living_keep_theirs() {
+        let root = tempfile::tempdir().unwrap();
+        // The first process of a host did not start at its first tick, or is none of ours.
+        let abandoned = root.path().join("some.slice/kiln-run-1-1-0");
+        fs::create_dir_all(abandoned.join("kiln-run-1-1-7")).unwrap();
+        let living = root.path().join(name::fresh_name().unwrap());
+        fs::create_dir(&living).unwrap();
+        assert_eq!(sweep_below(root.path()).unwrap(), 2);
+        assert!(!abandoned.exists());
+        assert!(living.exists());
     }
 }

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use kiln_guest_init::protocol::machine::{BASE, SCRATCH};
 use kiln_guest_init::protocol::{
-    IdMap, Machine, Scratch, Seal, ToGuest, Uplink, Usage as GuestUsage,
+    IdMap, Machine, Scratch, Seal, Start, ToGuest, Uplink, Usage as GuestUsage, Wake,
 };
 use kiln_model::Clock;
 
+use super::ahead::{Ahead, Sealing, wait_until_sealed};
+use super::file::HiddenFile;
 use super::hypervisor::{Disks, Hypervisor, Order, Shape, Started};
 use super::scratch;
 use crate::cgroup::{Group, GroupUsage, Hierarchies};
@@ -34,6 +36,9 @@ pub(crate) struct MachineChamber {
     shape: Shape,
     hierarchies: Hierarchies,
     network: Option<NetworkPlan>,
+    /// Whether the next run is not the last.
+    expects_another: bool,
+    sealing: Sealing,
 }
 
 impl MachineChamber {
@@ -63,20 +68,114 @@ impl MachineChamber {
             base,
             spec: spec.clone(),
             shape,
-            hierarchies: Hierarchies::detect()?,
+            hierarchies: Hierarchies::detect_below(spec.partition.as_deref())?,
             network,
+            expects_another: false,
+            sealing: Sealing::default(),
         })
     }
 
+    /// Has a machine written down with this chamber sealed, where more than one run will go on from it. A network is
+    /// another one for each run, and is a part of the seal.
+    fn seal_ahead(&mut self, start: &Start, cancel: &CancelToken) {
+        if !self.expects_another
+            || self.network.is_some()
+            || !matches!(self.sealing, Sealing::Untried)
+        {
+            return;
+        }
+        self.sealing = match self.sealed_ahead(start, cancel) {
+            Ok(Some(ahead)) => Sealing::Done(ahead),
+            Ok(None) if cancel.is_canceled() => Sealing::Untried,
+            Ok(None) => Sealing::Impossible,
+            Err(error) => {
+                // What goes wrong here goes wrong again, and is told, when the run does it for itself.
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "no sealed template can be made"
+                );
+                Sealing::Impossible
+            }
+        };
+    }
+
+    fn sealed_ahead(&self, start: &Start, cancel: &CancelToken) -> Result<Option<Ahead>, Error> {
+        let group = self.group()?;
+        let scratch = self.empty_scratch()?;
+        let disks = self.disks(&scratch);
+        let order = Order {
+            from: None,
+            ..self.order(&disks, &group, cancel)
+        };
+        let mut layers = Vec::new();
+        let written = self.hypervisor.write_down(&order, &mut |monitor| {
+            let link = monitor.link();
+            link.tell(&ToGuest::Machine(self.machine()?))?;
+            link.tell(&ToGuest::Seal(Seal {
+                warm: start.programs(),
+                ..self.seal(None)
+            }))?;
+            wait_until_sealed(monitor, cancel, &mut layers)
+        })?;
+        group.remove()?;
+        Ok(written.map(|written| Ahead {
+            written,
+            scratch,
+            layers,
+        }))
+    }
+
+    fn group(&self) -> Result<Group, Error> {
+        Group::create(&self.hierarchies, &self.shape.monitor_spec(&self.spec))
+    }
+
+    fn empty_scratch(&self) -> Result<HiddenFile, Error> {
+        scratch::create(
+            self.hypervisor.work_dir(),
+            self.spec.disk_bytes,
+            self.spec.disk_inodes(),
+        )
+    }
+
+    fn disks(&self, scratch: &HiddenFile) -> Disks {
+        Disks {
+            base: self.base.clone(),
+            scratch: scratch.path(),
+        }
+    }
+
+    fn order<'a>(
+        &'a self,
+        disks: &'a Disks,
+        group: &'a Group,
+        cancel: &'a CancelToken,
+    ) -> Order<'a> {
+        Order {
+            shape: self.shape,
+            from: self.sealing.ahead().map(|ahead| &ahead.written),
+            disks,
+            group,
+            cancel,
+            cores: &self.spec.cores,
+            network: None,
+        }
+    }
+
     fn machine(&self) -> Result<Machine, Error> {
+        Ok(Machine {
+            wake: self.wake()?,
+            memory_bytes: self.spec.memory_bytes,
+            processes: self.spec.processes,
+        })
+    }
+
+    fn wake(&self) -> Result<Wake, Error> {
         let mut entropy = vec![0; ENTROPY_BYTES];
         rustix::rand::getrandom(&mut entropy, rustix::rand::GetRandomFlags::empty())
             .map_err(|errno| Error::host("cannot get random numbers for the machine", errno))?;
-        Ok(Machine {
+        Ok(Wake {
             wall_millis: u64::try_from(self.clock.wall().0).unwrap_or(0),
             entropy,
-            memory_bytes: self.spec.memory_bytes,
-            processes: self.spec.processes,
         })
     }
 
@@ -97,6 +196,7 @@ impl MachineChamber {
             cores: Vec::new(),
             groups: Vec::new(),
             unified_group: String::new(),
+            warm: Vec::new(),
         }
     }
 }
@@ -110,19 +210,22 @@ impl Chamber for MachineChamber {
         cancel: &CancelToken,
     ) -> Result<Exit, Error> {
         let start = start_message(command, limits, self.spec.processes)?;
-        let group = Group::create(&self.hierarchies, &self.shape.monitor_spec(&self.spec))?;
-        let scratch = scratch::create(
-            self.hypervisor.work_dir(),
-            self.spec.disk_bytes,
-            self.spec.disk_inodes(),
-        )?;
-        let disks = Disks {
-            base: self.base.clone(),
-            scratch: scratch.path(),
+        self.seal_ahead(&start, cancel);
+        let ahead = self.sealing.ahead();
+        let group = self.group()?;
+        let scratch = match ahead {
+            Some(ahead) => {
+                HiddenFile::create(self.hypervisor.work_dir())?.fill_from(&ahead.scratch)?
+            }
+            None => self.empty_scratch()?,
         };
+        let disks = self.disks(&scratch);
         let network = self.network.as_ref();
         let network = network.map(NetworkPlan::for_machine).transpose()?;
-        let mut conversation = Conversation::new(&start, sink);
+        let mut conversation = match ahead {
+            Some(ahead) => Conversation::sealed(&start, sink, ahead.layers.clone())?,
+            None => Conversation::new(&start, sink),
+        };
         let run = Run {
             clock: &*self.clock,
             start: start.clone(),
@@ -134,16 +237,16 @@ impl Chamber for MachineChamber {
             mut monitor,
             layers: how_it_came,
         } = self.hypervisor.start(&Order {
-            shape: self.shape,
-            disks: &disks,
-            group: &group,
-            cancel,
-            cores: &self.spec.cores,
             network: network.as_ref(),
+            ..self.order(&disks, &group, cancel)
         })?;
         let link = monitor.link();
-        link.tell(&ToGuest::Machine(self.machine()?))?;
-        link.tell(&ToGuest::Seal(self.seal(network.as_ref())))?;
+        if ahead.is_some() {
+            link.tell(&ToGuest::Wake(self.wake()?))?;
+        } else {
+            link.tell(&ToGuest::Machine(self.machine()?))?;
+            link.tell(&ToGuest::Seal(self.seal(network.as_ref())))?;
+        }
         link.tell(&ToGuest::Start(start))?;
 
         let mut watch = Watch::new(&group);
@@ -183,8 +286,12 @@ impl Chamber for MachineChamber {
         })
     }
 
+    fn expect_another(&mut self, another: bool) {
+        self.expects_another = another;
+    }
+
     fn destroy(self: Box<Self>) -> Result<(), Error> {
-        // Runs clean up after themselves, and what is kept between them belongs to the back end.
+        // Runs clean up after themselves, and what is kept between them has no names.
         Ok(())
     }
 }

@@ -1,12 +1,18 @@
 //! Files without a name: they are gone with the last process that has them open, whatever ends it.
 
 use std::fs::File;
+use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{MemfdFlags, Mode, OFlags, SeekFrom, memfd_create, open, seek};
+use rustix::io::Errno;
 
 use crate::Error;
+
+/// What is copied at once.
+const PIECE_BYTES: u64 = 1 << 20;
 
 /// A file that only processes of this user can reach, by way of this process.
 #[derive(Debug)]
@@ -28,6 +34,19 @@ impl HiddenFile {
             })
     }
 
+    /// In memory, so that nothing of it is ever written to a disk while something is measured.
+    pub(crate) fn in_memory() -> Result<Self, Error> {
+        memfd_create("kiln-hidden", MemfdFlags::CLOEXEC)
+            .map(|file| Self(file.into()))
+            .map_err(|errno| Error::host("cannot make a file in memory", errno))
+    }
+
+    /// Makes this one, which is empty, the same as another. Holes stay holes.
+    pub(crate) fn fill_from(self, source: &Self) -> Result<Self, Error> {
+        copy(&source.0, &self.0).map_err(|error| Error::host("cannot copy a file", error))?;
+        Ok(self)
+    }
+
     /// A path by which a child can open it as long as this process lives.
     pub(crate) fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
@@ -35,5 +54,62 @@ impl HiddenFile {
 
     pub(crate) fn file(&self) -> &File {
         &self.0
+    }
+}
+
+fn copy(source: &File, target: &File) -> io::Result<()> {
+    let length = source.metadata()?.len();
+    target.set_len(length)?;
+    let mut buffer = Vec::new();
+    let mut at = 0;
+    while at < length {
+        at = match seek(source, SeekFrom::Data(at)) {
+            Ok(data) => data,
+            // Nothing but a hole is left.
+            Err(Errno::NXIO) => break,
+            Err(errno) => return Err(errno.into()),
+        };
+        let end = seek(source, SeekFrom::Hole(at))?;
+        while at < end {
+            let piece = PIECE_BYTES.min(end - at);
+            buffer.resize(usize::try_from(piece).unwrap_or(usize::MAX), 0);
+            source.read_exact_at(&mut buffer, at)?;
+            target.write_all_at(&buffer, at)?;
+            at += piece;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_copy_has_the_same_bytes_and_the_same_holes() {
+        const HOLE_BYTES: u64 = 64 << 20;
+        let directory = tempfile::tempdir().unwrap();
+        let source = HiddenFile::create(directory.path()).unwrap();
+        source.file().write_all_at(b"first", 0).unwrap();
+        source.file().write_all_at(b"last", HOLE_BYTES).unwrap();
+        source.file().set_len(2 * HOLE_BYTES).unwrap();
+        let elsewhere = HiddenFile::create(directory.path()).unwrap();
+        for empty in [HiddenFile::in_memory().unwrap(), elsewhere] {
+            let copy = empty.fill_from(&source).unwrap();
+            let mut bytes = [0; 5];
+            copy.file().read_exact_at(&mut bytes, 0).unwrap();
+            assert_eq!(&bytes, b"first");
+            copy.file().read_exact_at(&mut bytes, HOLE_BYTES).unwrap();
+            assert_eq!(&bytes, b"last\0");
+            let metadata = copy.file().metadata().unwrap();
+            assert_eq!(metadata.len(), 2 * HOLE_BYTES);
+            assert!(
+                metadata.blocks() * 512 < HOLE_BYTES,
+                "{}",
+                metadata.blocks()
+            );
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use super::file::HiddenFile;
 use super::monitor::Monitor;
 use crate::cgroup::Group;
 use crate::network::MachineNetwork;
@@ -31,11 +32,37 @@ pub(crate) trait Hypervisor: Send + Sync + fmt::Debug {
     /// Starts a machine. Its guest may still be booting.
     fn start(&self, order: &Order<'_>) -> Result<Started, Error>;
 
+    /// Starts a machine, has somebody talk to its guest, and writes it down as it is then. `None` if there is no way to
+    /// do that, or if nothing came of the talk.
+    fn write_down(
+        &self,
+        _order: &Order<'_>,
+        _talk: &mut dyn FnMut(&mut Monitor) -> Result<Talked, Error>,
+    ) -> Result<Option<WrittenDown>, Error> {
+        Ok(None)
+    }
+
     /// What kind of machines they are, for results.
     fn layers(&self) -> Vec<Layer>;
 
     /// Where disks of runs are made.
     fn work_dir(&self) -> &Path;
+}
+
+/// What came of a talk with a guest that is to be written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Talked {
+    /// It is as it should be.
+    Done,
+    /// Somebody does not want it any more.
+    Broken,
+}
+
+/// A machine that was stopped and written down, for others to go on from there.
+#[derive(Debug)]
+pub(crate) struct WrittenDown {
+    pub(crate) memory: HiddenFile,
+    pub(crate) state: HiddenFile,
 }
 
 /// A machine on its way up.
@@ -85,6 +112,8 @@ pub(crate) struct Disks {
 /// One machine to be started.
 pub(crate) struct Order<'a> {
     pub(crate) shape: Shape,
+    /// What it goes on from, if it is not the shape's own beginning. Its disks must be as they were there.
+    pub(crate) from: Option<&'a WrittenDown>,
     pub(crate) disks: &'a Disks,
     pub(crate) group: &'a Group,
     pub(crate) cancel: &'a CancelToken,

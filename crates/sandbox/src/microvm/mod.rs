@@ -1,5 +1,6 @@
 //! What all back ends that are machines share: the kernel, its initial file system, the disks, and one run.
 
+mod ahead;
 mod backend;
 mod boot;
 mod chamber;
@@ -11,12 +12,13 @@ mod kernel;
 mod modules;
 mod monitor;
 mod scratch;
+mod unpacked;
 
 pub use backend::Machines;
 pub(crate) use boot::watch;
 pub use boot::{BootEnd, BootReport};
 pub(crate) use file::HiddenFile;
-pub(crate) use hypervisor::{Disks, Hypervisor, Order, Shape, Started};
+pub(crate) use hypervisor::{Disks, Hypervisor, Order, Shape, Started, Talked, WrittenDown};
 pub(crate) use initial::InitialFiles;
 pub use kernel::{GuestKernel, KernelError};
 pub(crate) use monitor::{Monitor, Process};

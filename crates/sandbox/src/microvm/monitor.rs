@@ -8,8 +8,8 @@ use kiln_guest_init::protocol::ToHost;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::file::HiddenFile;
-use crate::Error;
 use crate::link::{Guest, Link};
+use crate::{CancelToken, Error};
 
 /// An emulated machine takes seconds; one that needs this long never comes up.
 const BOOT_PATIENCE: Timespec = Timespec {
@@ -127,15 +127,30 @@ impl Monitor {
 
     /// Waits for a booted guest's first word.
     pub(crate) fn wait_until_up(&mut self) -> Result<(), Error> {
+        match self.wait_for_message(None)? {
+            Some(message) => first_word(message).map(drop),
+            None => Err(Error::NotReady),
+        }
+    }
+
+    /// Waits for the guest's next message. `None` means that it was canceled meanwhile.
+    pub(super) fn wait_for_message(
+        &mut self,
+        cancel: Option<&CancelToken>,
+    ) -> Result<Option<ToHost>, Error> {
         loop {
             if let Some(message) = self.link.next_message()? {
-                return first_word(message).map(drop);
+                return Ok(Some(message));
             }
-            let mut fds = [PollFd::from_borrowed_fd(self.link.socket(), PollFlags::IN)];
+            let mut fds = vec![PollFd::from_borrowed_fd(self.link.socket(), PollFlags::IN)];
+            fds.extend(cancel.map(|cancel| PollFd::new(cancel, PollFlags::IN)));
             if poll(&mut fds, Some(&BOOT_PATIENCE)).is_ok_and(|ready| ready == 0) {
                 return Err(Error::NotReady);
             }
-            if !self.link.read()? {
+            if cancel.is_some_and(CancelToken::is_canceled) {
+                return Ok(None);
+            }
+            if !fds[0].revents().is_empty() && !self.link.read()? {
                 return Err(Error::Lost);
             }
         }

@@ -32,7 +32,7 @@ impl Backend for Namespaces {
 
     fn prepare(&self, rootfs: &Rootfs, spec: &ChamberSpec) -> Result<Box<dyn Chamber>, Error> {
         spec.check()?;
-        let hierarchies = Hierarchies::detect()?;
+        let hierarchies = Hierarchies::detect_below(spec.partition.as_deref())?;
         Ok(Box::new(NamespaceChamber::new(
             self.clock.clone(),
             Arc::clone(&self.launcher),

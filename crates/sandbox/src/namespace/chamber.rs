@@ -81,6 +81,8 @@ impl NamespaceChamber {
             cores: self.spec.cores.clone(),
             groups: group.legacy_entrances(),
             unified_group: group.unified(),
+            // Its base is in the host's memory as far as it was used.
+            warm: Vec::new(),
         }
     }
 }

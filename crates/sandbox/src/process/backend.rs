@@ -44,7 +44,7 @@ impl Backend for Processes {
             base: base.into(),
             work_dir: self.work_dir.clone(),
             spec: spec.clone(),
-            hierarchies: Hierarchies::detect()?,
+            hierarchies: Hierarchies::detect_below(spec.partition.as_deref())?,
         }))
     }
 }

@@ -1,5 +1,6 @@
 //! A copy of a base, for one run.
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, FileType, Metadata};
 use std::io;
 use std::os::unix::fs::{
@@ -46,7 +47,9 @@ impl Tree {
             .mode(0o711)
             .create(&tree.directory)
             .map_err(failed)?;
-        copy(base, &tree.root, 0).map_err(failed)?;
+        Copying::default()
+            .copy(base, &tree.root, 0)
+            .map_err(failed)?;
         if is_root() {
             make_devices(&tree.root.join("dev")).map_err(failed)?;
         }
@@ -71,27 +74,38 @@ impl Drop for Tree {
     }
 }
 
-/// Copies whatever is at a path: directories, files and links. Devices, sockets and pipes of an image are left out.
-fn copy(from: &Path, to: &Path, depth: usize) -> io::Result<()> {
-    if depth > MAX_DEPTH {
-        return Err(io::Error::other("it is too deep"));
-    }
-    let found = fs::symlink_metadata(from)?;
-    let kind = found.file_type();
-    if kind.is_symlink() {
-        symlink(fs::read_link(from)?, to)?;
-    } else if kind.is_dir() {
-        fs::create_dir(to)?;
-        for entry in fs::read_dir(from)? {
-            let entry = entry?;
-            copy(&entry.path(), &to.join(entry.file_name()), depth + 1)?;
+/// Where files with several names have been copied to, by device and inode.
+#[derive(Default)]
+struct Copying(BTreeMap<(u64, u64), PathBuf>);
+
+impl Copying {
+    /// Copies whatever is at a path: directories, files and links. Devices, sockets and pipes of an image are left out.
+    fn copy(&mut self, from: &Path, to: &Path, depth: usize) -> io::Result<()> {
+        if depth > MAX_DEPTH {
+            return Err(io::Error::other("it is too deep"));
         }
-    } else if is_special(kind) {
-        return Ok(());
-    } else {
-        fs::copy(from, to)?;
+        let found = fs::symlink_metadata(from)?;
+        let kind = found.file_type();
+        if kind.is_symlink() {
+            symlink(fs::read_link(from)?, to)?;
+        } else if kind.is_dir() {
+            fs::create_dir(to)?;
+            for entry in fs::read_dir(from)? {
+                let entry = entry?;
+                self.copy(&entry.path(), &to.join(entry.file_name()), depth + 1)?;
+            }
+        } else if is_special(kind) {
+            return Ok(());
+        } else if let Some(twin) = self.0.get(&(found.dev(), found.ino())) {
+            return fs::hard_link(twin, to);
+        } else {
+            fs::copy(from, to)?;
+            if found.nlink() > 1 {
+                self.0.insert((found.dev(), found.ino()), to.to_owned());
+            }
+        }
+        take_over(&found, to)
     }
-    take_over(&found, to)
 }
 
 fn is_special(kind: FileType) -> bool {
@@ -150,11 +164,14 @@ mod tests {
         fs::write(base.join("bin/tool"), "x").unwrap();
         fs::set_permissions(base.join("bin/tool"), fs::Permissions::from_mode(0o4755)).unwrap();
         symlink("/nowhere", base.join("link")).unwrap();
+        fs::hard_link(base.join("bin/tool"), base.join("twin")).unwrap();
         let work_dir = place.path().join("work");
         fs::create_dir(&work_dir).unwrap();
         let tree = Tree::copy(&base, &work_dir).unwrap();
         let tool = fs::metadata(tree.root.join("bin/tool")).unwrap();
         assert_eq!(tool.mode() & 0o7777, 0o4755);
+        let twin = fs::metadata(tree.root.join("twin")).unwrap();
+        assert_eq!((twin.ino(), twin.nlink()), (tool.ino(), 2));
         let link = fs::read_link(tree.root.join("link")).unwrap();
         assert_eq!(link, Path::new("/nowhere"));
         drop(tree);

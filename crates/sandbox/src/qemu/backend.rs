@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::arguments::{Console, Hardware, Memory, program_for_this_host};
+use super::arguments::{Boot, Console, Hardware, Memory, program_for_this_host};
 use super::qmp::Qmp;
-use super::template::{CONTROL, Recipe, Template, restore, socket_pair};
+use super::template::{CONTROL, Recipe, restore, socket_pair, write_down};
 use crate::guest::Leash;
 use crate::link::Link;
 use crate::microvm::{
     GuestKernel, HiddenFile, Hypervisor, InitialFiles, Monitor, Order, Process, Shape, Started,
+    Talked, WrittenDown,
 };
 use crate::network::MachineNetwork;
 use crate::{Error, Layer};
@@ -37,6 +38,13 @@ impl Accelerator {
 
 /// The first file that a program on a leash finds open.
 const STATE_DESCRIPTOR: u8 = 3;
+
+/// What the guest might make QEMU do, if it could make QEMU do anything.
+const CONFINEMENT: &str = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny";
+
+/// QEMU writes itself down by way of another program. No command runs in such a guest.
+const CONFINEMENT_OF_TEMPLATES: &str =
+    "on,obsolete=deny,elevateprivileges=deny,resourcecontrol=deny";
 
 #[derive(Clone, Debug)]
 pub struct QemuConfig {
@@ -68,7 +76,7 @@ impl QemuConfig {
 pub(crate) struct Qemu {
     config: QemuConfig,
     initial: InitialFiles,
-    templates: Mutex<BTreeMap<Shape, Arc<Template>>>,
+    templates: Mutex<BTreeMap<Shape, Arc<WrittenDown>>>,
 }
 
 impl Qemu {
@@ -80,15 +88,8 @@ impl Qemu {
         }
     }
 
-    fn initramfs(&self) -> Result<String, Error> {
-        let file = self
-            .initial
-            .file(&self.config.kernel, &self.config.work_dir)?;
-        Ok(file.path())
-    }
-
     /// The template of a shape, made on first use. Others wait meanwhile: they need it too, or its CPU time.
-    fn template(&self, shape: Shape) -> Result<Arc<Template>, Error> {
+    fn template(&self, shape: Shape) -> Result<Arc<WrittenDown>, Error> {
         let mut templates = self
             .templates
             .lock()
@@ -96,16 +97,70 @@ impl Qemu {
         if let Some(template) = templates.get(&shape) {
             return Ok(Arc::clone(template));
         }
+        let QemuConfig {
+            kernel, work_dir, ..
+        } = &self.config;
         let recipe = Recipe {
             program: &self.config.program,
             accelerator: self.config.accelerator,
-            kernel: self.config.kernel.image(),
-            initramfs: &self.initramfs()?,
-            work_dir: &self.config.work_dir,
+            boot: Boot {
+                kernel: &self.initial.kernel(kernel, work_dir)?,
+                initramfs: &self.initial.file(kernel, work_dir)?.path(),
+            },
+            work_dir,
         };
-        let template = Arc::new(Template::make(&recipe, shape)?);
+        let template = Arc::new(recipe.make(shape)?);
         templates.insert(shape, Arc::clone(&template));
         Ok(template)
+    }
+
+    /// A machine that goes on where its template was stopped, and the way to its monitor.
+    fn restored(
+        &self,
+        order: &Order<'_>,
+        state: &HiddenFile,
+        memory: Memory<'_>,
+        confinement: &str,
+    ) -> Result<(Monitor, Qmp), Error> {
+        let network = order
+            .network
+            .map(|network| network.open(None))
+            .transpose()?;
+        let hardware = Hardware {
+            accelerator: self.config.accelerator,
+            shape: order.shape,
+            boot: None,
+            disks: order.disks,
+            memory,
+            tap: order.network.map(MachineNetwork::device),
+        };
+        let (ours, guests) = socket_pair()?;
+        let (control, monitors) = socket_pair()?;
+        let leash = Leash {
+            files: vec![state.path()],
+            groups: order.group.entrances(),
+            cores: order.cores.to_vec(),
+            changes_user: false,
+        };
+        let mut command = leash.command(&self.config.program)?;
+        command
+            .args(hardware.arguments(Console::None))
+            .args(CONTROL)
+            .args(["-incoming", "defer", "-sandbox", confinement])
+            .stdin(Stdio::from(OwnedFd::from(guests)))
+            .stdout(Stdio::from(OwnedFd::from(monitors)));
+        let log = HiddenFile::create(&self.config.work_dir)?;
+        let monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?)
+            .keeping(Box::new(network));
+        let restored = Qmp::greet(control).and_then(|mut qmp| {
+            restore(&mut qmp, STATE_DESCRIPTOR)?;
+            Ok(qmp)
+        });
+        match restored {
+            Ok(qmp) => Ok((monitor, qmp)),
+            Err(_) if monitor.has_complained() => Err(monitor.explain(Error::Lost)),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -120,50 +175,35 @@ impl Hypervisor for Qemu {
 
     fn start(&self, order: &Order<'_>) -> Result<Started, Error> {
         let template = self.template(order.shape)?;
-        let network = order
-            .network
-            .map(|network| network.open(None))
-            .transpose()?;
-        let hardware = Hardware {
-            accelerator: self.config.accelerator,
-            shape: order.shape,
-            kernel: self.config.kernel.image(),
-            initramfs: &self.initramfs()?,
-            disks: order.disks,
-            memory: Memory::CopyOf(&template.memory.path()),
-            tap: order.network.map(MachineNetwork::device),
+        let (from, how) = match order.from {
+            Some(sealed) => (sealed, "from a template with its chamber sealed"),
+            None => (&*template, "from a template"),
         };
-        let (ours, guests) = socket_pair()?;
-        let (control, monitors) = socket_pair()?;
-        let leash = Leash {
-            files: vec![template.state.path()],
-            groups: order.group.entrances(),
-            cores: order.cores.to_vec(),
-            changes_user: false,
-        };
-        let mut command = leash.command(&self.config.program)?;
-        command
-            .args(hardware.arguments(Console::None))
-            .args(CONTROL)
-            .args(["-incoming", "defer"])
-            // What the guest might make QEMU do, if it could make QEMU do anything.
-            .args([
-                "-sandbox",
-                "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
-            ])
-            .stdin(Stdio::from(OwnedFd::from(guests)))
-            .stdout(Stdio::from(OwnedFd::from(monitors)));
-        let log = HiddenFile::create(&self.config.work_dir)?;
-        let monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?)
-            .keeping(Box::new(network));
-        let restored = Qmp::greet(control).and_then(|mut qmp| restore(&mut qmp, STATE_DESCRIPTOR));
-        match restored {
-            Ok(()) => Ok(Started {
-                monitor,
-                layers: vec![Layer::applied("start", "from a template")],
-            }),
-            Err(_) if monitor.has_complained() => Err(monitor.explain(Error::Lost)),
-            Err(error) => Err(error),
+        let memory = from.memory.path();
+        let (monitor, _) =
+            self.restored(order, &from.state, Memory::CopyOf(&memory), CONFINEMENT)?;
+        Ok(Started {
+            monitor,
+            layers: vec![Layer::applied("start", how)],
+        })
+    }
+
+    fn write_down(
+        &self,
+        order: &Order<'_>,
+        talk: &mut dyn FnMut(&mut Monitor) -> Result<Talked, Error>,
+    ) -> Result<Option<WrittenDown>, Error> {
+        let template = self.template(order.shape)?;
+        let memory = HiddenFile::in_memory()?.fill_from(&template.memory)?;
+        let place = Memory::Template(&memory.path());
+        let (mut monitor, mut qmp) =
+            self.restored(order, &template.state, place, CONFINEMENT_OF_TEMPLATES)?;
+        match talk(&mut monitor).map_err(|error| monitor.explain(error))? {
+            Talked::Broken => Ok(None),
+            Talked::Done => {
+                let state = write_down(&mut qmp, &self.config.work_dir)?;
+                Ok(Some(WrittenDown { memory, state }))
+            }
         }
     }
 

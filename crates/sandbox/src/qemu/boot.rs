@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kiln_model::Clock;
 
-use super::arguments::{Console, Hardware, Memory};
+use super::arguments::{Boot, Console, Hardware, Memory};
 use super::backend::QemuConfig;
 use super::template::socket_pair;
 use crate::Error;
@@ -35,6 +35,7 @@ impl QemuConfig {
         let failed = |error| Error::host("cannot prepare a boot", error);
         let initial = InitialFiles::default();
         let initramfs = initial.file(&self.kernel, &self.work_dir)?.path();
+        let kernel = initial.kernel(&self.kernel, &self.work_dir)?;
         let [base, scratch] = [hidden()?, hidden()?];
         base.file().set_len(DISK_BYTES).map_err(failed)?;
         scratch.file().set_len(DISK_BYTES).map_err(failed)?;
@@ -45,8 +46,10 @@ impl QemuConfig {
         let hardware = Hardware {
             accelerator: self.accelerator,
             shape: SHAPE,
-            kernel: self.kernel.image(),
-            initramfs: &initramfs,
+            boot: Some(Boot {
+                kernel: &kernel,
+                initramfs: &initramfs,
+            }),
             disks: &disks,
             memory: Memory::Own,
             tap: None,

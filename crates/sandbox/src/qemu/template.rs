@@ -4,6 +4,8 @@
 //! boot ──Up──▶ stop ──▶ state to a file (RAM is one already) ──▶ end
 //! each run: same machine, private copy of RAM, state read back, guest goes on where it waited
 //! ```
+//!
+//! The same is done once more for a chamber that runs several times, when that chamber is sealed.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -12,22 +14,16 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::arguments::{Console, Hardware, Memory};
+use super::arguments::{Boot, Console, Hardware, Memory};
 use super::backend::Accelerator;
 use super::qmp::{Qmp, broken};
 use crate::Error;
 use crate::guest::Leash;
 use crate::link::Link;
-use crate::microvm::{Disks, HiddenFile, Monitor, Process, Shape};
+use crate::microvm::{Disks, HiddenFile, Monitor, Process, Shape, WrittenDown};
 
 /// The template's disks are never looked at: their driver is told to only after the restore.
 const PLACEHOLDER_BYTES: u64 = 1 << 20;
-
-#[derive(Debug)]
-pub(super) struct Template {
-    pub(super) memory: HiddenFile,
-    pub(super) state: HiddenFile,
-}
 
 /// Speaks the monitor protocol on the standard output.
 pub(super) const CONTROL: [&str; 4] = [
@@ -41,19 +37,17 @@ pub(super) const CONTROL: [&str; 4] = [
 pub(super) struct Recipe<'a> {
     pub(super) program: &'a Path,
     pub(super) accelerator: Accelerator,
-    pub(super) kernel: &'a Path,
-    pub(super) initramfs: &'a str,
+    pub(super) boot: Boot<'a>,
     pub(super) work_dir: &'a Path,
 }
 
-impl Template {
-    pub(super) fn make(recipe: &Recipe<'_>, shape: Shape) -> Result<Self, Error> {
-        let memory = HiddenFile::create(recipe.work_dir)?;
+impl Recipe<'_> {
+    pub(super) fn make(&self, shape: Shape) -> Result<WrittenDown, Error> {
+        let memory = HiddenFile::in_memory()?;
         resize(&memory, shape.memory_bytes)?;
-        let state = HiddenFile::create(recipe.work_dir)?;
         let [base, scratch] = [
-            HiddenFile::create(recipe.work_dir)?,
-            HiddenFile::create(recipe.work_dir)?,
+            HiddenFile::create(self.work_dir)?,
+            HiddenFile::create(self.work_dir)?,
         ];
         resize(&base, PLACEHOLDER_BYTES)?;
         resize(&scratch, PLACEHOLDER_BYTES)?;
@@ -62,10 +56,9 @@ impl Template {
             scratch: scratch.path(),
         };
         let hardware = Hardware {
-            accelerator: recipe.accelerator,
+            accelerator: self.accelerator,
             shape,
-            kernel: recipe.kernel,
-            initramfs: recipe.initramfs,
+            boot: Some(self.boot),
             disks: &disks,
             memory: Memory::Template(&memory.path()),
             // The device is there, and nothing behind it yet.
@@ -73,19 +66,19 @@ impl Template {
         };
         let (ours, guests) = socket_pair()?;
         let (control, monitors) = socket_pair()?;
-        let mut command = Leash::default().command(recipe.program)?;
+        let mut command = Leash::default().command(self.program)?;
         command
             .args(hardware.arguments(Console::None))
             .args(CONTROL)
             .stdin(Stdio::from(OwnedFd::from(guests)))
             .stdout(Stdio::from(OwnedFd::from(monitors)));
-        let log = HiddenFile::create(recipe.work_dir)?;
+        let log = HiddenFile::create(self.work_dir)?;
         let mut monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?);
         monitor
             .wait_until_up()
             .map_err(|error| monitor.explain(error))?;
-        write_down(&mut Qmp::greet(control)?, &state)?;
-        Ok(Self { memory, state })
+        let state = write_down(&mut Qmp::greet(control)?, self.work_dir)?;
+        Ok(WrittenDown { memory, state })
     }
 }
 
@@ -93,12 +86,15 @@ pub(super) fn socket_pair() -> Result<(UnixStream, UnixStream), Error> {
     UnixStream::pair().map_err(|error| Error::host("cannot make a socket pair", error))
 }
 
-fn write_down(qmp: &mut Qmp, state: &HiddenFile) -> Result<(), Error> {
+/// Stops a machine whose memory is a file, and writes down the rest of it.
+pub(super) fn write_down(qmp: &mut Qmp, work_dir: &Path) -> Result<HiddenFile, Error> {
+    let state = HiddenFile::create(work_dir)?;
     qmp.execute("stop", &json!({}))?;
     leave_memory_alone(qmp)?;
     let uri = format!("exec:cat > {}", state.path());
     qmp.execute("migrate", &json!({ "uri": uri }))?;
-    wait_for_migration(qmp)
+    wait_for_migration(qmp)?;
+    Ok(state)
 }
 
 /// Reads the state back from an open descriptor, and lets the guest go on.

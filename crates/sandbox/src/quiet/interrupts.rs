@@ -58,7 +58,7 @@ fn mask(cpus: &[u32]) -> String {
     words.join(",")
 }
 
-fn list(cpus: &[u32]) -> String {
+pub(super) fn list(cpus: &[u32]) -> String {
     let cpus: Vec<String> = cpus.iter().map(ToString::to_string).collect();
     cpus.join(",")
 }

@@ -9,10 +9,10 @@ mod interrupts;
 mod journal;
 mod knobs;
 mod latency;
+mod partition;
 mod plan;
 mod preflight;
 mod probe;
-mod stopwatch;
 mod tuning;
 
 pub use cores::{core_split, pin_this_thread};

@@ -25,6 +25,7 @@ pub struct UnknownKnob(String);
 /// Settings that are more than one file.
 pub(super) const LATENCY: &str = "cstates";
 pub(super) const INTERRUPTS: &str = "interrupts";
+pub(super) const PARTITION: &str = "partition";
 
 impl TuningPlan {
     /// The default plan with these choices of the operator.
@@ -69,7 +70,7 @@ impl FromStr for Choice {
 
 fn names() -> Vec<&'static str> {
     let mut names: Vec<&str> = KNOBS.iter().map(|knob| knob.name).collect();
-    names.extend([LATENCY, INTERRUPTS]);
+    names.extend([LATENCY, INTERRUPTS, PARTITION]);
     names.dedup();
     names
 }

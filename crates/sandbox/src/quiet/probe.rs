@@ -1,17 +1,17 @@
 //! Measuring how still a host is: the same small piece of work, again and again.
 
-use std::fs;
-use std::hint::black_box;
+use std::io;
+use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
+use kiln_guest_init::noise::Rounds;
 use kiln_model::v0::NoiseProbe;
 
 use super::cores::pin_this_thread;
-use super::stopwatch::Stopwatch;
+use crate::cgroup::{Group, Hierarchies};
 use crate::surroundings::stolen;
-
-/// Long enough that reading the clock does not count, short enough that most rounds meet nobody.
-const ROUND: Duration = Duration::from_micros(15);
+use crate::{ChamberSpec, Error, Missing, guest};
 
 /// How long to look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,70 +31,72 @@ impl ProbeLength {
     }
 }
 
-/// Measures on a thread of its own, on the first of these cores, or anywhere if none is given.
-pub fn probe(length: ProbeLength, cores: &[u32]) -> NoiseProbe {
+/// Measures on the first of these cores, or anywhere if none is given. Where these cores are a partition of their own, only
+/// who is in its group can be on them.
+pub fn probe(length: ProbeLength, cores: &[u32], partition: Option<&Path>) -> NoiseProbe {
     let core = cores.first().copied();
+    let steal = stolen();
+    let inside = partition.and_then(|partition| measure_inside(length.span(), core, partition));
+    let rounds = inside.unwrap_or_else(|| measure_on(length.span(), core));
+    let steal = steal.and_then(|before| stolen()?.checked_sub(before));
+    NoiseProbe {
+        involuntary_switches: rounds.involuntary_switches,
+        steal_us: steal.map(|span| u64::try_from(span.as_micros()).unwrap_or(u64::MAX)),
+        ..summary(rounds.nanos)
+    }
+}
+
+/// Measures on a thread of its own.
+fn measure_on(span: Duration, core: Option<u32>) -> Rounds {
     let thread = std::thread::spawn(move || {
         // Without its core it measures wherever it is, which is what a job would get too.
         let _ = core.map(|core| pin_this_thread(&[core]));
-        measure(length.span())
+        Rounds::measure(span)
     });
     thread.join().unwrap_or_default()
 }
 
-fn measure(span: Duration) -> NoiseProbe {
-    let steps = calibrate();
-    let (steal, switches) = (stolen(), involuntary_switches());
-    let mut rounds = Vec::with_capacity(1 << 16);
-    let all = Stopwatch::start();
-    while all.elapsed() < span {
-        let round = Stopwatch::start();
-        work(steps);
-        rounds.push(round.elapsed());
+/// Measures in a process of its own, which is in a group of the partition as those of jobs are.
+fn measure_inside(span: Duration, core: Option<u32>, partition: &Path) -> Option<Rounds> {
+    let measured = measure_in_group(span, core, partition);
+    if let Err(error) = &measured {
+        tracing::warn!(
+            error = error as &dyn std::error::Error,
+            "noise is measured beside the benchmark cores"
+        );
     }
-    let switches = involuntary_switches().saturating_sub(switches);
-    let steal = steal.and_then(|before| stolen()?.checked_sub(before));
-    NoiseProbe {
-        involuntary_switches: switches,
-        steal_us: steal.map(|span| u64::try_from(span.as_micros()).unwrap_or(u64::MAX)),
-        ..summary(rounds)
-    }
+    measured.ok()
 }
 
-/// How many steps make a round on this CPU, by its best of several tries.
-fn calibrate() -> u64 {
-    const STEPS: u64 = 10_000;
-    let best = (0..8)
-        .map(|_| {
-            let stopwatch = Stopwatch::start();
-            work(STEPS);
-            stopwatch.elapsed()
+fn measure_in_group(span: Duration, core: Option<u32>, partition: &Path) -> Result<Rounds, Error> {
+    let any_limits = ChamberSpec {
+        missing_limits: Missing::Accept,
+        ..ChamberSpec::default()
+    };
+    let group = Group::create(&Hierarchies::detect_below(Some(partition))?, &any_limits)?;
+    let entrances = group.entrances().into_iter();
+    let output = guest::command("noise")?
+        .arg(span.as_millis().to_string())
+        .args(entrances.map(|entrance| format!("group={entrance}")))
+        .args(core.map(|core| format!("core={core}")))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| Error::host("cannot start the guest program", error))?;
+    group.remove()?;
+    Rounds::from_bytes(&output.stdout)
+        .filter(|_| output.status.success())
+        .ok_or_else(|| {
+            let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+            Error::host("cannot measure noise", io::Error::other(complaint))
         })
-        .min()
-        .unwrap_or(ROUND);
-    let nanos = u64::try_from(best.as_nanos()).unwrap_or(u64::MAX).max(1);
-    let round = u64::try_from(ROUND.as_nanos()).unwrap_or(u64::MAX);
-    (STEPS * round / nanos).max(1)
 }
 
-/// Integer arithmetic that depends on itself, so that nothing but the clock and interruptions decide its time.
-fn work(steps: u64) {
-    let mut value = black_box(0x9e37_79b9_7f4a_7c15_u64);
-    for _ in 0..steps {
-        value ^= value << 13;
-        value ^= value >> 7;
-        value ^= value << 17;
-    }
-    black_box(value);
-}
-
-fn summary(mut rounds: Vec<Duration>) -> NoiseProbe {
+fn summary(mut rounds: Vec<u64>) -> NoiseProbe {
     rounds.sort_unstable();
     let Some(worst) = rounds.last() else {
         return NoiseProbe::default();
     };
-    let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-    let at = |share: usize| nanos(rounds[(rounds.len() - 1) * share / 100]);
+    let at = |share: usize| rounds[(rounds.len() - 1) * share / 100];
     let median = at(50).max(1);
     let ppm = |span: u64| span.saturating_mul(1_000_000) / median;
     let spread_ppm = ppm(at(75) - at(25));
@@ -104,7 +106,7 @@ fn summary(mut rounds: Vec<Duration>) -> NoiseProbe {
         median_ns: median,
         spread_ppm,
         tail_ppm,
-        worst_ns: nanos(*worst),
+        worst_ns: *worst,
         score: score(spread_ppm, tail_ppm),
         ..NoiseProbe::default()
     }
@@ -116,21 +118,12 @@ fn score(spread_ppm: u64, tail_ppm: u64) -> u8 {
     u8::try_from(100 - lost).unwrap_or(0)
 }
 
-fn involuntary_switches() -> u64 {
-    let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"));
-    line.and_then(|count| count.trim().parse().ok())
-        .unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn rounds(nanos: impl IntoIterator<Item = u64>) -> NoiseProbe {
-        summary(nanos.into_iter().map(Duration::from_nanos).collect())
+        summary(nanos.into_iter().collect())
     }
 
     #[test]
@@ -162,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_real_probe_has_rounds_of_about_the_length_it_wants() {
-        let probe = probe(ProbeLength::Short, &[]);
+        let probe = probe(ProbeLength::Short, &[], None);
         assert!(probe.rounds > 0, "{probe:?}");
         assert!(probe.median_ns > 1_000, "{probe:?}");
     }

@@ -9,11 +9,12 @@ use rustix::fs::{FlockOperation, flock};
 
 use super::cores;
 use super::files::{HostFiles, chosen, exists};
-use super::interrupts::{Steering, same_mask, steering};
+use super::interrupts::{Steering, list, same_mask, steering};
 use super::journal::{self, Journal};
 use super::knobs::{KNOBS, KnobFile, Place};
 use super::latency::hold_awake;
-use super::plan::{INTERRUPTS, LATENCY, TuningPlan};
+use super::partition::{ORDINARY, Partition};
+use super::plan::{INTERRUPTS, LATENCY, PARTITION, TuningPlan};
 
 /// Two processes that tune one host would each take the other's settings for the original ones.
 const LOCK: &str = "/run/kiln-tuning.lock";
@@ -40,6 +41,7 @@ pub struct Tuning {
     journal: Option<Journal>,
     knobs: Vec<Knob>,
     cores: Option<CoreSplit>,
+    partition: Option<Partition>,
     /// Closing it lets CPUs sleep again.
     awake: Option<File>,
     _lock: File,
@@ -84,6 +86,7 @@ impl Tuning {
             journal: Some(journal),
             knobs: Vec::new(),
             cores: None,
+            partition: None,
             awake: None,
             _lock: lock,
         };
@@ -93,6 +96,7 @@ impl Tuning {
         // Only now is it known which CPUs are there.
         tuning.cores = cores::of(&tuning.files);
         tuning.steer(plan);
+        tuning.set_apart(plan);
         tuning.stay_awake(plan);
         Ok(tuning)
     }
@@ -104,6 +108,13 @@ impl Tuning {
 
     pub fn cores(&self) -> Option<&CoreSplit> {
         self.cores.as_ref()
+    }
+
+    /// The control group that has the benchmark cores to itself, if one has.
+    pub fn partition(&self) -> Option<PathBuf> {
+        self.partition
+            .as_ref()
+            .map(|partition| self.files.path(partition.group()))
     }
 
     /// Puts everything back. Returns how many settings that were.
@@ -236,6 +247,66 @@ impl Tuning {
         });
     }
 
+    fn set_apart(&mut self, plan: &TuningPlan) {
+        let Some(split) = self.cores.clone() else {
+            return;
+        };
+        let Some(wanted) = plan.value(PARTITION, "isolated") else {
+            return;
+        };
+        let mut knob = Knob {
+            name: PARTITION.to_owned(),
+            wanted: wanted.to_owned(),
+            ..Knob::default()
+        };
+        match Partition::prepare(&self.files) {
+            Ok(None) => {}
+            Err(error) => {
+                knob.state = KnobState::Refused;
+                knob.detail = error.to_string();
+            }
+            Ok(Some(partition)) => match self.make_partition(&partition, &split, wanted) {
+                Ok(()) => {
+                    knob.state = KnobState::InEffect;
+                    knob.before = Some(ORDINARY.to_owned());
+                    knob.detail = format!("cores {}", list(&split.benchmark));
+                    self.partition = Some(partition);
+                }
+                Err(error) => {
+                    knob.state = KnobState::Refused;
+                    knob.detail = error.to_string();
+                    // It is empty, and of no use.
+                    if let Err(error) = partition.remove(&self.files) {
+                        knob.detail = format!("{}; {error}", knob.detail);
+                    }
+                }
+            },
+        }
+        self.knobs.push(knob);
+    }
+
+    fn make_partition(
+        &mut self,
+        partition: &Partition,
+        split: &CoreSplit,
+        wanted: &str,
+    ) -> io::Result<()> {
+        let kind = partition.kind_file();
+        self.files
+            .write(&partition.cores_file(), &list(&split.benchmark))?;
+        let journal = self
+            .journal
+            .as_mut()
+            .expect("a tuning has its journal until it is restored");
+        journal.record(&kind, ORDINARY)?;
+        self.files.write(&kind, wanted)?;
+        let now = self.files.read(&kind)?;
+        if now == wanted {
+            return Ok(());
+        }
+        Err(io::Error::other(format!("it reads {now}")))
+    }
+
     fn stay_awake(&mut self, plan: &TuningPlan) {
         if plan.value(LATENCY, "0").is_none() {
             return;
@@ -264,11 +335,21 @@ impl Tuning {
             return Ok(0);
         };
         let path = journal.path().to_owned();
-        journal.undo(&self.files).map_err(|source| TuningError::Io {
+        let undone = journal.undo(&self.files).map_err(|source| TuningError::Io {
             action: "undo the changes in",
             path,
             source,
-        })
+        });
+        if let Some(partition) = self.partition.take() {
+            partition
+                .remove(&self.files)
+                .map_err(|source| TuningError::Io {
+                    action: "remove the group",
+                    path: self.files.path(partition.group()),
+                    source,
+                })?;
+        }
+        undone
     }
 }
 

@@ -13,8 +13,8 @@ use std::thread;
 use std::time::Duration;
 
 use kiln_model::v0::KnobState;
-use kiln_sandbox::quiet::{Tuning, TuningPlan, undo};
-use kiln_sandbox::{ChamberSpec, GuestKernel};
+use kiln_sandbox::quiet::{ProbeLength, Tuning, TuningPlan, pin_this_thread, probe, undo};
+use kiln_sandbox::{ChamberSpec, GuestKernel, sweep};
 
 use crate::base::{PLACE, base};
 use crate::support::{limits, shell, spec, try_run};
@@ -169,6 +169,7 @@ fn live_on_bare_metal() {
     every_limit_is_a_group_of_version_two();
     a_share_of_the_processors_is_kept_to();
     a_tuned_host_is_put_back();
+    the_benchmark_cores_belong_to_runs_alone();
     a_killed_tuner_is_undone();
     println!("{WELL}");
 }
@@ -212,6 +213,8 @@ fn settings() -> Vec<(String, String)> {
         "/sys/kernel/mm/transparent_hugepage/defrag",
         "/sys/devices/virtual/workqueue/cpumask",
         "/proc/irq/default_smp_affinity",
+        // The cores that are not in a partition.
+        "/sys/fs/cgroup/cpuset.cpus.effective",
     ];
     files
         .into_iter()
@@ -223,7 +226,14 @@ fn a_tuned_host_is_put_back() {
     let before = settings();
     let journal = tempfile::tempdir().unwrap();
     let tuning = Tuning::apply(&TuningPlan::default(), journal.path()).unwrap();
-    for name in ["aslr", "swappiness", "thp", "timer-migration", "interrupts"] {
+    for name in [
+        "aslr",
+        "swappiness",
+        "thp",
+        "timer-migration",
+        "interrupts",
+        "partition",
+    ] {
         let knob = tuning.knobs().iter().find(|knob| knob.name == name);
         let knob = knob.unwrap();
         assert_eq!(knob.state, KnobState::InEffect, "{knob:?}");
@@ -235,6 +245,52 @@ fn a_tuned_host_is_put_back() {
     drop(tuning);
     assert_eq!(settings(), before);
     assert_eq!(fs::read_dir(journal.path()).unwrap().count(), 0);
+}
+
+fn the_benchmark_cores_belong_to_runs_alone() {
+    let journal = tempfile::tempdir().unwrap();
+    let tuning = Tuning::apply(&TuningPlan::default(), journal.path()).unwrap();
+    let partition = tuning.partition().unwrap();
+    let kind = fs::read_to_string(partition.join("cpuset.cpus.partition")).unwrap();
+    assert_eq!(kind, "isolated\n");
+    assert!(can_be_on(0));
+    assert!(!can_be_on(1), "this process is in no partition");
+    let spec = ChamberSpec {
+        cores: vec![1],
+        partition: Some(partition.clone()),
+        ..spec()
+    };
+    let script = "grep Cpus_allowed_list /proc/self/status | tr -s '\\t' ' '";
+    let finished = try_run(&shell(script), &spec, &limits()).unwrap();
+    assert_eq!(finished.stdout, "Cpus_allowed_list: 1\n");
+    for name in ["memory", "swap", "cpu", "pids"] {
+        let layer = finished.exit.sealed.layer(name).unwrap();
+        assert!(layer.applied, "{layer:?}");
+    }
+    let (before, noise) = (
+        worked_on_core_one(),
+        probe(ProbeLength::Thorough, &[1], Some(&partition)),
+    );
+    assert!(noise.rounds > 0, "{noise:?}");
+    // A second of the three that it takes, and nobody else is there.
+    assert!(worked_on_core_one() >= before + 100, "{noise:?}");
+    tuning.restore().unwrap();
+    assert!(!partition.exists());
+    assert!(can_be_on(1));
+}
+
+/// How long the second core has run programs, in hundredths of seconds.
+fn worked_on_core_one() -> u64 {
+    let stat = fs::read_to_string("/proc/stat").unwrap();
+    let core = stat.lines().find_map(|line| line.strip_prefix("cpu1 "));
+    let user = core.unwrap().split_ascii_whitespace().next();
+    user.unwrap().parse().unwrap()
+}
+
+/// Whether a thread of this process can run on a core.
+fn can_be_on(core: u32) -> bool {
+    let thread = thread::spawn(move || pin_this_thread(&[core]).is_ok());
+    thread.join().unwrap()
 }
 
 fn a_killed_tuner_is_undone() {
@@ -253,6 +309,8 @@ fn a_killed_tuner_is_undone() {
     assert_ne!(settings(), before, "a killed process puts nothing back");
     assert!(undo(&journal).unwrap() > 0);
     assert_eq!(settings(), before);
+    // What is left of the partition is an empty group.
+    assert_eq!(sweep().unwrap(), 1);
 }
 
 fn tuner() -> Child {

@@ -1,5 +1,6 @@
 //! One list of what a command may expect, run on every back end this host has. Nothing here knows which one it is.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -71,6 +72,7 @@ black_box! {
     a_full_disk_is_the_commands_problem
     the_disk_is_as_large_as_the_spec_says
     two_runs_share_no_random_numbers
+    what_is_made_ahead_shares_no_random_numbers
     the_host_name_is_the_chambers
     nobody_is_privileged;
     bounded:
@@ -343,10 +345,25 @@ fn what_is_made_ahead_is_as_fresh_and_for_anyone(place: &Place) {
 }
 
 fn two_runs_share_no_random_numbers(place: &Place) {
-    let script = "head -c 32 /dev/urandom | busybox md5sum; cat /proc/sys/kernel/random/uuid";
-    let script = script.replace("busybox", "/bin/busybox");
-    assert_ne!(place.output_of(&script), place.output_of(&script));
+    assert_ne!(
+        place.output_of(RANDOM_NUMBERS),
+        place.output_of(RANDOM_NUMBERS)
+    );
 }
+
+fn what_is_made_ahead_shares_no_random_numbers(place: &Place) {
+    let mut chamber = place.prepare(&spec());
+    chamber.expect_another(true);
+    let mut numbers = BTreeSet::new();
+    for _ in 0..3 {
+        let finished = Place::run_in(&mut *chamber, &shell(RANDOM_NUMBERS));
+        assert!(numbers.insert(finished.stdout), "{numbers:?}");
+    }
+    chamber.destroy().unwrap();
+}
+
+const RANDOM_NUMBERS: &str =
+    "head -c 32 /dev/urandom | /bin/busybox md5sum; cat /proc/sys/kernel/random/uuid";
 
 fn the_host_name_is_the_chambers(place: &Place) {
     assert_eq!(place.output_of("hostname"), "kiln\n");

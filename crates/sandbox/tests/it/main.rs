@@ -33,3 +33,5 @@ mod process;
 mod sealing;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod templates;

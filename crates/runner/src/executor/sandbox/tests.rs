@@ -2,6 +2,7 @@
 //! statically.
 
 mod blackbox;
+mod network;
 mod registry;
 
 use std::os::unix::fs::symlink;
@@ -66,6 +67,7 @@ impl Bench {
         let clock = host_clock();
         let config = SandboxExecutorConfig {
             missing_limits: Missing::Accept,
+            blocked: vec![network::CONTROL_PLANE],
             ..SandboxExecutorConfig::new(directory.path().join("cache"))
         };
         let http = reqwest::Client::new();

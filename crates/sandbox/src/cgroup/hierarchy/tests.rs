@@ -34,7 +34,7 @@ fn v1_controllers_are_used_where_each_is_mounted() {
                      32 30 0:28 / /cg/memory rw - cgroup cgroup rw,memory\n\
                      33 30 0:29 / /cg/pids rw - cgroup cgroup rw,pids\n";
     let memberships = "3:pids:/a\n2:memory:/a/b\n1:cpu,cpuacct:/\n0::/\n";
-    let found = Hierarchies::from_tables(mountinfo, memberships);
+    let found = Hierarchies::from_tables(mountinfo, memberships, None);
     assert_eq!(
         places(&found),
         [
@@ -50,7 +50,7 @@ fn v1_controllers_are_used_where_each_is_mounted() {
 fn a_v2_tree_with_controllers_wins_over_v1() {
     let (tree, unified) = unified_tree("/svc", "cpuset cpu io memory pids");
     let mountinfo = format!("{unified}\n32 30 0:28 / /cg/memory rw - cgroup cgroup rw,memory\n");
-    let found = Hierarchies::from_tables(&mountinfo, "2:memory:/\n0::/svc\n");
+    let found = Hierarchies::from_tables(&mountinfo, "2:memory:/\n0::/svc\n", None);
     let own = tree.path().join("svc").display().to_string();
     assert_eq!(
         places(&found),
@@ -66,7 +66,7 @@ fn a_v2_tree_with_controllers_wins_over_v1() {
 fn an_empty_v2_tree_leaves_the_controllers_to_v1() {
     let (_tree, unified) = unified_tree("/", "");
     let mountinfo = format!("{unified}\n32 30 0:28 / /cg/pids rw - cgroup cgroup rw,pids\n");
-    let found = Hierarchies::from_tables(&mountinfo, "2:pids:/\n0::/\n");
+    let found = Hierarchies::from_tables(&mountinfo, "2:pids:/\n0::/\n", None);
     assert_eq!(
         places(&found),
         [("pids", Version::V1, "/cg/pids/".to_owned())]
@@ -77,7 +77,7 @@ fn an_empty_v2_tree_leaves_the_controllers_to_v1() {
 fn below_its_own_supervisor_group_a_process_still_finds_its_parent() {
     let (tree, mountinfo) = unified_tree("/svc", "memory");
     fs::create_dir(tree.path().join("svc").join(SUPERVISOR)).unwrap();
-    let found = Hierarchies::from_tables(&mountinfo, "0::/svc/kiln-supervisor\n");
+    let found = Hierarchies::from_tables(&mountinfo, "0::/svc/kiln-supervisor\n", None);
     assert_eq!(
         places(&found),
         [(
@@ -91,7 +91,7 @@ fn below_its_own_supervisor_group_a_process_still_finds_its_parent() {
 #[test]
 fn in_a_container_a_group_is_found_below_the_visible_root() {
     let mountinfo = "32 30 0:28 /docker/abc /cg/pids rw - cgroup cgroup rw,pids\n";
-    let found = Hierarchies::from_tables(mountinfo, "2:pids:/docker/abc/inner\n");
+    let found = Hierarchies::from_tables(mountinfo, "2:pids:/docker/abc/inner\n", None);
     assert_eq!(
         places(&found),
         [("pids", Version::V1, "/cg/pids/inner".to_owned())]
@@ -100,7 +100,7 @@ fn in_a_container_a_group_is_found_below_the_visible_root() {
 
 #[test]
 fn a_host_without_groups_says_so() {
-    let found = Hierarchies::from_tables("22 27 0:21 / /proc rw - proc proc rw\n", "0::/\n");
+    let found = Hierarchies::from_tables("22 27 0:21 / /proc rw - proc proc rw\n", "0::/\n", None);
     assert!(places(&found).is_empty());
     assert!(
         found

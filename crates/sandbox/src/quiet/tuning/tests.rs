@@ -161,3 +161,48 @@ fn the_old_value_is_on_disk_before_the_new_one_is_written() {
     assert!(journal.starts_with("this-boot\n"));
     assert!(journal.contains("/proc/sys/vm/swappiness\t60\n"));
 }
+
+const GROUPS: &str = "/sys/fs/cgroup";
+
+fn groups_of(host: &FakeHost) -> usize {
+    let entries = fs::read_dir(host.files().path(GROUPS)).unwrap();
+    let is_group = |entry: &fs::DirEntry| entry.path().is_dir();
+    entries.flatten().filter(is_group).count()
+}
+
+#[test]
+fn a_host_without_version_two_groups_has_no_partition() {
+    let tuning = ordinary().tune(&TuningPlan::default()).unwrap();
+    assert_eq!(state(&tuning, "partition"), KnobState::Absent);
+    assert_eq!(tuning.partition(), None);
+}
+
+#[test]
+fn controllers_that_are_not_handed_down_are_told_with_what_helps() {
+    let host = ordinary();
+    host.put(&format!("{GROUPS}/cgroup.controllers"), "cpuset cpu\n");
+    host.put(
+        &format!("{GROUPS}/cgroup.subtree_control"),
+        "cpu memory pids\n",
+    );
+    let tuning = host.tune(&TuningPlan::default()).unwrap();
+    let knob = tuning.knobs().iter().find(|knob| knob.name == "partition");
+    let knob = knob.unwrap();
+    assert_eq!(knob.state, KnobState::Refused);
+    let fix = "echo +cpuset > /sys/fs/cgroup/cgroup.subtree_control";
+    assert!(knob.detail.contains(fix), "{knob:?}");
+    assert_eq!(groups_of(&host), 0);
+}
+
+#[test]
+fn a_partition_that_cannot_be_made_leaves_no_group() {
+    let host = ordinary();
+    let all = "cpuset cpu memory pids\n";
+    host.put(&format!("{GROUPS}/cgroup.controllers"), all);
+    host.put(&format!("{GROUPS}/cgroup.subtree_control"), all);
+    // A directory of an ordinary file system gets no control files.
+    let tuning = host.tune(&TuningPlan::default()).unwrap();
+    assert_eq!(state(&tuning, "partition"), KnobState::Refused);
+    assert_eq!(tuning.partition(), None);
+    assert_eq!(groups_of(&host), 0);
+}

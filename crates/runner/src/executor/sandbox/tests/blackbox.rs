@@ -6,27 +6,35 @@ use std::sync::OnceLock;
 
 use kiln_image::{Image, ImageManifest};
 use kiln_sandbox::{
-    Accelerator, Chamber, Error, FirecrackerConfig, GuestKernel, Machines, QemuConfig,
+    Accelerator, Chamber, Error, FirecrackerConfig, GuestKernel, Machines, Processes, QemuConfig,
 };
 
 use super::*;
 
-/// Declares each case once, as a test of every back end.
+/// Declares each case once, as a test of every back end that it is meant for; `sealed` cases are about walls, which `process`
+/// has not.
 macro_rules! black_box {
-    ($($case:ident)*) => {
+    (plain: $($plain:ident)*; sealed: $($sealed:ident)*;) => {
         mod namespace {
-            $(#[tokio::test] async fn $case() { super::$case(super::namespace).await; })*
+            black_box!(@on namespace: $($plain)* $($sealed)*);
         }
         mod qemu {
-            $(#[tokio::test] async fn $case() { super::$case(super::qemu).await; })*
+            black_box!(@on qemu: $($plain)* $($sealed)*);
         }
         mod firecracker_double {
-            $(#[tokio::test] async fn $case() { super::$case(super::firecracker).await; })*
+            black_box!(@on firecracker: $($plain)* $($sealed)*);
         }
+        mod process {
+            black_box!(@on process: $($plain)*);
+        }
+    };
+    (@on $backend:ident: $($case:ident)*) => {
+        $(#[tokio::test] async fn $case() { super::$case(super::$backend).await; })*
     };
 }
 
 black_box! {
+    plain:
     the_image_says_how_it_runs
     layers_are_one_tree
     links_owners_and_permissions_of_the_image_hold
@@ -36,9 +44,12 @@ black_box! {
     a_failure_ends_the_iterations
     an_allowed_failure_does_not
     files_come_out_of_every_iteration
+    a_timeout_keeps_what_was_written;
+    sealed:
+    there_is_no_network_unless_the_spec_has_one;
 }
 
-type MakeBackend = fn() -> Box<dyn Backend>;
+pub(super) type MakeBackend = fn() -> Box<dyn Backend>;
 
 async fn the_image_says_how_it_runs(on: MakeBackend) {
     let lines = "1000\n1001\n/work\nhello\n";
@@ -46,9 +57,10 @@ async fn the_image_says_how_it_runs(on: MakeBackend) {
 }
 
 async fn layers_are_one_tree(on: MakeBackend) {
-    let script = "read -r word < /etc/both; echo $word; echo /etc/*";
     // A chamber brings a hosts file where an image has none.
-    let told = "second\n/etc/both /etc/first /etc/hosts /etc/second\n";
+    let script = "read -r word < /etc/both; echo $word; \
+                  for file in /etc/*; do [ $file = /etc/hosts ] || echo $file; done";
+    let told = "second\n/etc/both\n/etc/first\n/etc/second\n";
     assert_eq!(stdout(on, shell_form(script)).await, [told]);
 }
 
@@ -117,7 +129,29 @@ async fn files_come_out_of_every_iteration(on: MakeBackend) {
     }
 }
 
-fn shell_form(script: &str) -> impl Fn(&mut ClaimedJob) {
+async fn a_timeout_keeps_what_was_written(on: MakeBackend) {
+    let execution = run(on, |job| {
+        shell_form("echo partial; echo trouble >&2; exec sleep 1000")(job);
+        job.config.timeout = 5;
+        job.config.iter = Some(2);
+    });
+    let execution = execution.await;
+    let Verdict::Failed(reason) = &execution.verdict else {
+        panic!("{execution:?}")
+    };
+    assert!(reason.contains("timeout of 5 seconds"), "{reason}");
+    let [result] = results(&execution).try_into().unwrap();
+    assert_eq!(result.stdout.as_deref(), Some("partial\n"));
+    assert_eq!(result.stderr.as_deref(), Some("trouble\n"));
+}
+
+async fn there_is_no_network_unless_the_spec_has_one(on: MakeBackend) {
+    let script =
+        "/bin/busybox grep : /proc/net/dev | /bin/busybox cut -d: -f1 | /bin/busybox tr -d ' '";
+    assert_eq!(stdout(on, shell_form(script)).await, ["lo\n"]);
+}
+
+pub(super) fn shell_form(script: &str) -> impl Fn(&mut ClaimedJob) {
     move |job| job.config.cmd = Some(vec![script.to_owned()])
 }
 
@@ -130,7 +164,7 @@ async fn stdout(on: MakeBackend, change: impl FnOnce(&mut ClaimedJob)) -> Vec<St
 }
 
 /// Runs a job of the image.
-async fn run(on: MakeBackend, change: impl FnOnce(&mut ClaimedJob)) -> Execution {
+pub(super) async fn run(on: MakeBackend, change: impl FnOnce(&mut ClaimedJob)) -> Execution {
     let bench = Bench::on(on(), two_layers).await;
     let mut job = bench.job("");
     job.spec.memory = 256 << 20;
@@ -191,12 +225,17 @@ fn write(path: &Path, word: &str) {
     std::fs::write(path, format!("{word}\n")).unwrap();
 }
 
-fn namespace() -> Box<dyn Backend> {
+pub(super) fn namespace() -> Box<dyn Backend> {
     Box::new(Namespaces::new(host_clock()))
 }
 
+/// No chambers at all.
+fn process() -> Box<dyn Backend> {
+    Box::new(Processes::new(std::env::temp_dir(), host_clock()).unwrap())
+}
+
 /// All tests share one, and with it its templates.
-fn qemu() -> Box<dyn Backend> {
+pub(super) fn qemu() -> Box<dyn Backend> {
     static SHARED: OnceLock<Arc<Machines>> = OnceLock::new();
     let machines = SHARED.get_or_init(|| {
         let kernel = GuestKernel::find().expect("no guest kernel: run `cargo xtask setup`");
