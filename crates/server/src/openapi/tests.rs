@@ -1,6 +1,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use roas::v3_1::spec::Spec;
+use roas::validation::{Options, Validate as _};
 use serde_json::Value;
 
 use super::DOCUMENT;
@@ -52,6 +54,38 @@ fn every_reference_leads_somewhere_and_every_schema_is_used() {
             "nobody uses the schema {name}"
         );
     }
+}
+
+fn validate(document: &Value) -> Result<(), String> {
+    let read: Spec = serde_json::from_value(document.clone()).map_err(|error| error.to_string())?;
+    // Nothing here has a tag.
+    let checked = read.validate(Options::IgnoreMissingTags.into(), None);
+    checked.map_err(|error| error.to_string())
+}
+
+#[test]
+fn somebody_elses_validator_finds_no_fault_in_the_document() {
+    validate(&DOCUMENT).unwrap();
+}
+
+#[test]
+fn the_validator_notices_what_is_wrong() {
+    let check = |what: &str, break_it: fn(&mut Value)| {
+        let mut broken = DOCUMENT.clone();
+        break_it(&mut broken);
+        assert!(validate(&broken).is_err(), "{what} is not noticed");
+    };
+    check("a reference to nothing", |document| {
+        let schemas = document["components"]["schemas"].as_object_mut();
+        schemas.unwrap().remove("Job").unwrap();
+    });
+    check("an operation twice", |document| {
+        let run = &mut document["paths"]["/v0/run"]["post"];
+        run["operationId"] = "get_job".into();
+    });
+    check("another format", |document| {
+        document["openapi"] = "2.0".into();
+    });
 }
 
 /// The `.route("path", method(…)…)` calls below a directory.
