@@ -182,6 +182,3 @@ fn read(row: &Row) -> Result<Head, Error> {
         replaced: row.get(6)?,
     })
 }
-
-#[cfg(test)]
-mod tests;
