@@ -67,7 +67,11 @@ async fn killed_while_it_pulls() {
     shell_image(town.path(), &server.url, &key, "test", "large", "true").await;
     let runner = town.runner(&server).await;
     let client = town.client(&server);
-    let report = Town::submit(&client, "test:large").await.unwrap();
+    // Nobody waits for the answer now: a pull may be over by the time that it is there.
+    let submission = tokio::spawn(async move {
+        let report = Town::submit(&client, "test:large").await.unwrap();
+        (client, report)
+    });
     wait_until(|| !staged(&town).is_empty());
     // From now on not one more byte of the image comes.
     server.process.signal(Signal::STOP);
@@ -83,6 +87,7 @@ async fn killed_while_it_pulls() {
     let watched = watch(id);
     runner.process.kill();
     server.process.signal(Signal::CONT);
+    let (client, report) = submission.await.unwrap();
     let _next = town.runner_again(&server);
     let ended = Town::ended(&client, report.job.unwrap()).await;
     assert_eq!(ended.status, Status::Failed);
