@@ -16,6 +16,7 @@ pub mod job;
 pub mod job_event;
 pub mod job_live;
 pub mod job_output;
+pub mod job_standing;
 pub mod job_upload;
 pub mod lane;
 mod list;

@@ -4,7 +4,8 @@
 //! A claim therefore looks at one row per lane, however many jobs are held back, and a job for a lane without runners does
 //! not hold back its siblings in other lanes.
 
-use kiln_store::sql::job::{self, Job};
+use kiln_store::sql::job::Job;
+use kiln_store::sql::job_standing;
 use kiln_store::{Bell, Tx};
 
 use crate::Denied;
@@ -16,21 +17,21 @@ pub(super) fn settle(tx: &mut dyn Tx, job: &Job) -> Result<(), Denied> {
     };
     tx.serialize_on(key)?;
     let mut wanted = Vec::new();
-    if !job::limit_is_taken(tx, key)? {
+    if !job_standing::limit_is_taken(tx, key)? {
         let mut after = i64::MIN;
-        while let Some(lane) = job::next_limited_lane(tx, key, after)? {
+        while let Some(lane) = job_standing::next_limited_lane(tx, key, after)? {
             after = lane;
-            if let Some(id) = job::first_limited(tx, key, lane)? {
+            if let Some(id) = job_standing::first_limited(tx, key, lane)? {
                 wanted.push((id, lane));
             }
         }
     }
-    let admitted = job::admitted_limited(tx, key)?;
+    let admitted = job_standing::admitted_limited(tx, key)?;
     for (id, _) in admitted.iter().filter(|row| !wanted.contains(row)) {
-        job::set_admitted(tx, *id, false)?;
+        job_standing::set_admitted(tx, *id, false)?;
     }
     for (id, lane) in wanted.iter().filter(|row| !admitted.contains(row)) {
-        job::set_admitted(tx, *id, true)?;
+        job_standing::set_admitted(tx, *id, true)?;
         tx.ring(Bell::Lane(*lane));
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use kiln_model::Priority;
 use kiln_store::Tx;
-use kiln_store::sql::job;
+use kiln_store::sql::job_standing;
 
 use super::admission;
 use crate::Denied;
@@ -14,13 +14,13 @@ pub fn lift(
     priority: Priority,
     limit_key: Option<&str>,
 ) -> Result<(), Denied> {
-    for id in job::pending_below(tx, organization, priority)? {
+    for id in job_standing::pending_below(tx, organization, priority)? {
         let before = super::lock(tx, id)?;
         let mut after = before.clone();
         after.ask.priority = priority;
         after.ask.limit_key = limit_key.map(str::to_owned);
         // One without a limit can be claimed at once.
-        job::set_standing(tx, id, priority, limit_key)?;
+        job_standing::set_standing(tx, id, priority, limit_key)?;
         admission::settle(tx, &before)?;
         admission::settle(tx, &after)?;
         if limit_key.is_none() {
