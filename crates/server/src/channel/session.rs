@@ -5,8 +5,8 @@ use std::time::Duration;
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use kiln_control::Denied;
 use kiln_control::jobs::Directive;
-use kiln_model::JobUuid;
 use kiln_model::v0::{JobOutput, RunnerMessage, RunnerMetadata, ServerMessage};
+use kiln_model::{JobUuid, Millis};
 use kiln_store::sql::job::Job;
 use kiln_store::sql::runner::Runner;
 use kiln_store::{Bell, Listener};
@@ -24,6 +24,8 @@ use crate::view;
 const DEFAULT_POLL: u32 = 30;
 /// Seconds a `ready` may ask to wait.
 const POLL: std::ops::RangeInclusive<u32> = 1..=900;
+/// Waits for work end together, at multiples of this: ten thousand idle runners do not wake the server one by one.
+const TICK_MS: i64 = 250;
 /// How long a lane that was found empty is believed to be empty as long as no bell rings. None is lost that we know of; this is what
 /// it costs if one is.
 const BELIEVED: Duration = Duration::from_mins(10);
@@ -259,7 +261,7 @@ impl Session<'_> {
         metadata: Option<RunnerMetadata>,
     ) -> Result<(), End> {
         let seconds = poll_timeout.unwrap_or(DEFAULT_POLL);
-        let deadline = Instant::now() + Duration::from_secs(u64::from(seconds));
+        let deadline = Instant::now() + wait(seconds, self.app.clock.monotonic());
         self.told_to_stop = false;
         self.updating = None;
         let contact = Contact::new(self.app, &self.runner, metadata.as_ref());
@@ -465,6 +467,13 @@ pub(super) async fn close(socket: &mut WebSocket, end: End) {
     }
 }
 
+/// How long a runner waits that asks for so many seconds now: less than a tick below that.
+fn wait(seconds: u32, now: Millis) -> Duration {
+    let asked = i64::from(seconds) * 1_000;
+    let early = (now.0 + asked).rem_euclid(TICK_MS);
+    Duration::from_millis((asked - early).unsigned_abs())
+}
+
 /// A message, if it is one: a poll timeout out of its range makes it none.
 fn read(text: &str) -> Result<RunnerMessage, String> {
     let message = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -502,5 +511,20 @@ pub(super) fn own_trouble(denied: Denied) -> End {
     End::Close {
         code: 1011,
         reason: "the server could not carry this out; try again",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_end_together_and_none_is_longer_than_was_asked_for() {
+        let ends = |now: i64| now + i64::try_from(wait(1, Millis(now)).as_millis()).unwrap();
+        assert_eq!(
+            [ends(1_000), ends(1_249), ends(1_250)],
+            [2_000, 2_000, 2_250]
+        );
+        assert_eq!(wait(900, Millis(0)), Duration::from_mins(15));
     }
 }
