@@ -70,9 +70,10 @@ async fn a_drained_runner_that_waits_leaves_work_to_others(town: &Town) {
         runner,
         key,
     };
+    // The one that waits longest is the drained one.
     let first = waiting(town, &place).await;
-    let mut second = waiting(town, &other).await;
     drain(town, &place.runner, true).await;
+    let mut second = waiting(town, &other).await;
     let job = town.submit(&place, json!({})).await;
     assert_eq!(text(&second.hear().await["uuid"]), job);
     drop(first);
