@@ -9,6 +9,7 @@ mod relay;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -32,6 +33,12 @@ pub struct Bells {
 pub struct Listener {
     hub: Arc<Mutex<Hub>>,
     id: u64,
+    is_rung: Arc<AtomicBool>,
+    /// Whether it takes turns with others: who stops waiting for a lane's bell must not be given its ring.
+    takes_turns: bool,
+    /// Who is woken, as the hub knows it, for as long as nothing was heard. Without turns it stays there between two waits: ten
+    /// thousand runners that are asked to go on once a second do not queue for the hub.
+    woken: Option<Waker>,
 }
 
 #[derive(Debug, Default)]
@@ -50,6 +57,8 @@ struct Hub {
 struct Slot {
     bells: BTreeSet<Bell>,
     rung: BTreeSet<Bell>,
+    /// Whether any is rung, for its listener to see without the hub.
+    is_rung: Arc<AtomicBool>,
     /// When it began to wait, and how to wake it.
     waiting: Option<(u64, Waker)>,
 }
@@ -70,6 +79,8 @@ impl Bells {
     /// One listener for several bells.
     pub fn subscribe_to(&self, bells: impl IntoIterator<Item = Bell>) -> Listener {
         let bells: BTreeSet<Bell> = bells.into_iter().collect();
+        let takes_turns = bells.iter().any(|bell| matches!(bell, Bell::Lane(_)));
+        let is_rung = Arc::new(AtomicBool::new(false));
         let mut hub = lock(&self.hub);
         let id = hub.turn();
         for bell in &bells {
@@ -80,12 +91,16 @@ impl Bells {
             Slot {
                 bells,
                 rung: BTreeSet::new(),
+                is_rung: Arc::clone(&is_rung),
                 waiting: None,
             },
         );
         Listener {
             hub: Arc::clone(&self.hub),
             id,
+            is_rung,
+            takes_turns,
+            woken: None,
         }
     }
 
@@ -163,6 +178,17 @@ impl Listener {
     }
 }
 
+impl Listener {
+    /// A ring is seen here or, if it comes after the look, wakes whom the hub knows.
+    fn is_known_to_wait(&self, waker: &Waker) -> bool {
+        let is_known = self
+            .woken
+            .as_ref()
+            .is_some_and(|known| known.will_wake(waker));
+        is_known && !self.is_rung.load(Ordering::Acquire)
+    }
+}
+
 impl Drop for Listener {
     fn drop(&mut self) {
         lock(&self.hub).leave(self.id);
@@ -176,19 +202,28 @@ struct Heard<'a> {
 impl Future for Heard<'_> {
     type Output = ();
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let mut hub = lock(&self.listener.hub);
-        if hub.hear(self.listener.id) {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let listener = &mut *self.listener;
+        if listener.is_known_to_wait(context.waker()) {
+            return Poll::Pending;
+        }
+        let mut hub = lock(&listener.hub);
+        if hub.hear(listener.id) {
+            listener.woken = None;
             return Poll::Ready(());
         }
-        hub.wait(self.listener.id, context.waker());
+        hub.wait(listener.id, context.waker());
+        listener.woken = Some(context.waker().clone());
         Poll::Pending
     }
 }
 
 impl Drop for Heard<'_> {
     fn drop(&mut self) {
-        lock(&self.listener.hub).stop_waiting(self.listener.id);
+        if self.listener.takes_turns {
+            self.listener.woken = None;
+            lock(&self.listener.hub).stop_waiting(self.listener.id);
+        }
     }
 }
 
@@ -236,11 +271,13 @@ impl Hub {
     }
 
     fn ring_one(&mut self, id: u64, bell: Bell) {
-        self.stop_waiting_and(id, Waker::wake);
         let Some(slot) = self.listeners.get_mut(&id) else {
             return;
         };
         slot.rung.insert(bell);
+        // Before it is woken: it looks at this without the hub.
+        slot.is_rung.store(true, Ordering::Release);
+        self.stop_waiting_and(id, Waker::wake);
         let audience = self.bells.entry(bell).or_default();
         audience.looking.remove(&id);
         audience.rung.insert(id);
@@ -252,6 +289,7 @@ impl Hub {
             return false;
         };
         let rung = std::mem::take(&mut slot.rung);
+        slot.is_rung.store(false, Ordering::Release);
         for bell in &rung {
             let audience = self.bells.entry(*bell).or_default();
             audience.rung.remove(&id);

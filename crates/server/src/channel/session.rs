@@ -356,28 +356,28 @@ impl Session<'_> {
     }
 
     /// The job this connection executes; after a reconnect the runner's words tell that there is one.
-    async fn held(&mut self) -> Result<Option<(Job, JobUuid)>, End> {
-        if let State::Executing(execution) = &self.state {
-            return Ok(Some((execution.job.clone(), execution.uuid)));
+    async fn held(&mut self) -> Result<Option<&Execution>, End> {
+        let is_known = matches!(self.state, State::Executing(_) | State::Polling(_));
+        if !is_known
+            && !self.told_to_stop
+            && let Some(job) = words::held(self.app, &self.runner)
+                .await
+                .map_err(own_trouble)?
+        {
+            let uuid = view::job_uuid(&job).map_err(own_trouble)?;
+            self.execute(job, uuid);
         }
-        if self.told_to_stop || matches!(self.state, State::Polling(_)) {
-            return Ok(None);
-        }
-        let Some(job) = words::held(self.app, &self.runner)
-            .await
-            .map_err(own_trouble)?
-        else {
-            return Ok(None);
-        };
-        let uuid = view::job_uuid(&job).map_err(own_trouble)?;
-        self.execute(job.clone(), uuid);
-        Ok(Some((job, uuid)))
+        Ok(match &self.state {
+            State::Executing(execution) => Some(execution),
+            State::Idle | State::Polling(_) => None,
+        })
     }
 
     async fn running(&mut self) -> Result<(), End> {
-        let Some((job, uuid)) = self.held().await? else {
+        let Some(Execution { job, uuid, .. }) = self.held().await? else {
             return self.let_go().await;
         };
+        let (job, uuid) = (job.clone(), *uuid);
         match words::running(self.app, &self.runner, &job).await {
             Ok(Directive::Continue) => self.ack(uuid).await,
             Ok(Directive::Stop) | Err(Denied::NotHolder) => self.stop().await,
@@ -386,10 +386,12 @@ impl Session<'_> {
     }
 
     async fn heartbeat(&mut self) -> Result<(), End> {
-        let Some((job, uuid)) = self.held().await? else {
+        let app = self.app;
+        let Some(Execution { job, uuid, .. }) = self.held().await? else {
             return self.let_go().await;
         };
-        words::heartbeat(self.app, &job);
+        let uuid = *uuid;
+        words::heartbeat(app, job);
         self.ack(uuid).await
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
+use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use kiln_server::{JobTimes, Server, ServerConfig};
@@ -10,6 +11,7 @@ use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 use reqwest::header::{ACCEPT, AUTHORIZATION};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error, Message};
@@ -375,6 +377,9 @@ impl Feed {
     }
 }
 
+/// A server that says nothing for so long says nothing at all.
+const PATIENCE: Duration = Duration::from_mins(2);
+
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
@@ -393,7 +398,7 @@ impl Channel {
     /// The server's next word.
     pub(crate) async fn hear(&mut self) -> Value {
         loop {
-            match self.socket.next().await.unwrap().unwrap() {
+            match self.next().await.expect("the channel is open").unwrap() {
                 Message::Text(text) => return serde_json::from_str(&text).unwrap(),
                 Message::Ping(_) | Message::Pong(_) => {}
                 other @ (Message::Binary(_) | Message::Close(_) | Message::Frame(_)) => {
@@ -403,10 +408,15 @@ impl Channel {
         }
     }
 
+    async fn next(&mut self) -> Option<Result<Message, Error>> {
+        let next = timeout(PATIENCE, self.socket.next()).await;
+        next.expect("the server says something or hangs up")
+    }
+
     /// How the server ends the connection: with a frame, or without one. Words before that are passed over.
     pub(crate) async fn end(&mut self) -> Option<CloseFrame> {
         loop {
-            match self.socket.next().await {
+            match self.next().await {
                 Some(Ok(Message::Close(frame))) => return frame,
                 Some(Ok(_)) => {}
                 Some(Err(_)) | None => return None,

@@ -106,11 +106,7 @@ fn a_ring_between_two_waits_is_not_lost_with_the_first() {
     let bells = Bells::default();
     let mut listener = bells.subscribe(LANE);
     let (waker, _) = counter();
-    assert!(
-        pin!(listener.heard())
-            .poll(&mut Context::from_waker(&waker))
-            .is_pending()
-    );
+    assert!(is_pending(&mut listener, &waker));
     bells.ring(LANE);
     assert!(listener.wait_timeout(NOW));
 }
@@ -155,6 +151,58 @@ fn after_a_gap_everyone_looks_again() {
     ];
     bells.ring_everything();
     assert!(listeners.iter_mut().all(|one| one.wait_timeout(NOW)));
+}
+
+#[test]
+fn a_job_s_listener_is_woken_between_two_waits_of_one_task() {
+    let bells = Bells::default();
+    let mut listener = bells.subscribe_to([Bell::Job(1), Bell::Runner(1)]);
+    let (waker, woken) = counter();
+    for bell in [Bell::Job(1), Bell::Runner(1)] {
+        assert!(is_pending(&mut listener, &waker));
+        assert!(is_pending(&mut listener, &waker));
+        let before = woken.load(Ordering::SeqCst);
+        bells.ring(bell);
+        assert_eq!(woken.load(Ordering::SeqCst), before + 1);
+        assert!(!is_pending(&mut listener, &waker));
+    }
+    let (another, woken) = counter();
+    assert!(is_pending(&mut listener, &waker));
+    assert!(is_pending(&mut listener, &another));
+    bells.ring(Bell::Job(1));
+    assert_eq!(woken.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn no_ring_is_lost_to_a_task_that_looks_while_it_is_rung() {
+    const RINGS: usize = 20_000;
+    let bells = Bells::default();
+    let mut listener = bells.subscribe(Bell::Job(1));
+    let (sender, woken) = sync_channel(1);
+    let waker = Waker::from(Arc::new(Signal(sender)));
+    let (heard, answers) = sync_channel(1);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for _ in 0..RINGS {
+                while is_pending(&mut listener, &waker) {
+                    if woken.recv_timeout(LONG).is_err() {
+                        return;
+                    }
+                }
+                heard.send(()).unwrap();
+            }
+        });
+        for _ in 0..RINGS {
+            bells.ring(Bell::Job(1));
+            answers.recv().expect("the ring was heard");
+        }
+    });
+}
+
+fn is_pending(listener: &mut Listener, waker: &Waker) -> bool {
+    pin!(listener.heard())
+        .poll(&mut Context::from_waker(waker))
+        .is_pending()
 }
 
 struct Counter(Arc<AtomicUsize>);
