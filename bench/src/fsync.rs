@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Serialize;
@@ -16,6 +16,46 @@ const APPENDED: [u8; 4_096 + 24] = [0x5a; 4_096 + 24];
 const AT_LEAST: usize = 20;
 const AT_MOST: Duration = Duration::from_millis(200);
 
+/// A file that is appended to and synced, one call at a time.
+#[derive(Debug)]
+pub(crate) struct Probe {
+    path: PathBuf,
+    file: File,
+    millis: Vec<f64>,
+}
+
+impl Probe {
+    pub(crate) fn open(directory: &Path) -> Result<Self, Failure> {
+        let path = directory.join("fsync-probe");
+        let file = File::create(&path).map_err(|source| failed(&path, source))?;
+        Ok(Self {
+            path,
+            file,
+            millis: Vec::new(),
+        })
+    }
+
+    pub(crate) fn call(&mut self) -> Result<(), Failure> {
+        let failed = |source| failed(&self.path, source);
+        self.file.write_all(&APPENDED).map_err(failed)?;
+        let watch = Stopwatch::start();
+        self.file.sync_data().map_err(failed)?;
+        self.millis.push(watch.elapsed().as_secs_f64() * 1e3);
+        Ok(())
+    }
+
+    pub(crate) fn finish(self) -> Result<Fsync, Failure> {
+        std::fs::remove_file(&self.path).map_err(|source| failed(&self.path, source))?;
+        Ok(Fsync {
+            millis: sorted(self.millis),
+        })
+    }
+}
+
+fn failed(path: &Path, source: std::io::Error) -> Failure {
+    Failure::io(format!("append to {}", path.display()), source)
+}
+
 /// The times of some fdatasync calls, in milliseconds, shortest first.
 #[derive(Clone, Debug)]
 pub(crate) struct Fsync {
@@ -25,26 +65,12 @@ pub(crate) struct Fsync {
 impl Fsync {
     /// Appends a little to a file in `directory` and syncs it, again and again for a fifth of a second.
     pub(crate) fn probe(directory: &Path) -> Result<Self, Failure> {
-        let failed = |source| {
-            Failure::io(
-                format!("append to a file in {}", directory.display()),
-                source,
-            )
-        };
-        let path = directory.join("fsync-probe");
-        let mut file = File::create(&path).map_err(failed)?;
+        let mut probe = Probe::open(directory)?;
         let whole = Stopwatch::start();
-        let mut millis = Vec::new();
-        while millis.len() < AT_LEAST || whole.elapsed() < AT_MOST {
-            file.write_all(&APPENDED).map_err(failed)?;
-            let one = Stopwatch::start();
-            file.sync_data().map_err(failed)?;
-            millis.push(one.elapsed().as_secs_f64() * 1e3);
+        while probe.millis.len() < AT_LEAST || whole.elapsed() < AT_MOST {
+            probe.call()?;
         }
-        std::fs::remove_file(&path).map_err(failed)?;
-        Ok(Self {
-            millis: sorted(millis),
-        })
+        probe.finish()
     }
 
     /// All calls of several probes.

@@ -9,7 +9,7 @@ use super::server::Server;
 use super::words::{self, POLL_SECONDS};
 use super::world::{SPEC, World};
 use crate::failure::Failure;
-use crate::fsync::Fsync;
+use crate::fsync::Probe;
 use crate::report::Measurement;
 use crate::statistics::{quantile, sorted};
 use crate::stopwatch::Stopwatch;
@@ -20,23 +20,23 @@ use crate::window::ROUNDS;
 const JOBS: usize = 80;
 /// The first ones find cold caches.
 const WARM_UP: usize = 5;
-/// In which the server puts the last result to use and the runner's question is heard.
-const REST: Duration = Duration::from_millis(25);
+/// In which the server puts the last result to use and the runner's question is heard, before the disk is probed and after it: it
+/// is asked as seldom as a job asks it, and stalls as often.
+const REST: Duration = Duration::from_millis(15);
 const PROJECT: &str = "hand";
 
 pub(super) fn measure(scene: &Scene<'_>) -> Result<Measurement, Failure> {
     let world = World::make(scene, "hand", 1)?;
     let server = world.start()?;
     let mut pair = scene.runtime.block_on(Pair::meet(&world, &server))?;
-    let (mut probes, mut spans) = (vec![Fsync::probe(scene.place)?], Vec::new());
-    scene.runtime.block_on(pair.jobs(WARM_UP))?;
+    let (mut probe, mut spans) = (Probe::open(scene.place)?, Vec::new());
+    scene.runtime.block_on(pair.jobs(WARM_UP, &mut probe))?;
     for round in 1..=ROUNDS {
         (scene.say)(&format!("fleet: hand, round {round} of {ROUNDS}"));
-        spans.extend(scene.runtime.block_on(pair.jobs(JOBS))?);
-        probes.push(Fsync::probe(scene.place)?);
+        spans.extend(scene.runtime.block_on(pair.jobs(JOBS, &mut probe))?);
     }
     server.stop()?;
-    let fsync = Fsync::together(&probes);
+    let fsync = probe.finish()?;
     let millis = sorted(spans.iter().map(|span| span.as_secs_f64() * 1e3));
     let [p50, p99] = [0.5, 0.99].map(|share| quantile(&millis, share));
     let allowed_p50 = 5.0 + 2.0 * fsync.quantile_ms(0.5);
@@ -84,10 +84,12 @@ impl Pair {
         Ok(Self { http, channel })
     }
 
-    async fn jobs(&mut self, count: usize) -> Result<Vec<Duration>, Failure> {
+    async fn jobs(&mut self, count: usize, probe: &mut Probe) -> Result<Vec<Duration>, Failure> {
         let run = words::run(PROJECT, SPEC);
         let mut spans = Vec::with_capacity(count);
         for _ in 0..count {
+            tokio::time::sleep(REST).await;
+            probe.call()?;
             tokio::time::sleep(REST).await;
             let watch = Stopwatch::start();
             self.http.ask("POST", "/v0/run", &run).await?;
