@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::file::HiddenFile;
 use super::monitor::Monitor;
+use super::shelf::Weighed;
 use crate::cgroup::Group;
 use crate::network::MachineNetwork;
 use crate::{CancelToken, ChamberSpec, Error, Layer};
@@ -65,6 +66,12 @@ pub(crate) struct WrittenDown {
     pub(crate) state: HiddenFile,
 }
 
+impl Weighed for WrittenDown {
+    fn bytes(&self) -> u64 {
+        self.memory.allocated_bytes() + self.state.allocated_bytes()
+    }
+}
+
 /// A machine on its way up.
 #[derive(Debug)]
 pub(crate) struct Started {
@@ -92,10 +99,15 @@ impl Shape {
         }
     }
 
+    /// What a machine's monitor may take of the host's memory.
+    pub(super) const fn monitor_bytes(self) -> u64 {
+        self.memory_bytes + MONITOR_BYTES
+    }
+
     /// The limits of the monitor's own group.
     pub(super) fn monitor_spec(self, spec: &ChamberSpec) -> ChamberSpec {
         ChamberSpec {
-            memory_bytes: self.memory_bytes + MONITOR_BYTES,
+            memory_bytes: self.monitor_bytes(),
             processes: self.cpus + MONITOR_THREADS,
             ..spec.clone()
         }

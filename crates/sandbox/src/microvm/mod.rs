@@ -8,10 +8,12 @@ mod file;
 mod hypervisor;
 mod initial;
 mod initramfs;
+mod kept;
 mod kernel;
 mod modules;
 mod monitor;
 mod scratch;
+mod shelf;
 mod unpacked;
 
 pub use backend::Machines;
@@ -22,3 +24,4 @@ pub(crate) use hypervisor::{Disks, Hypervisor, Order, Shape, Started, Talked, Wr
 pub(crate) use initial::InitialFiles;
 pub use kernel::{GuestKernel, KernelError};
 pub(crate) use monitor::{Monitor, Process};
+pub(crate) use shelf::Shelf;

@@ -1,6 +1,5 @@
 //! Starting QEMU's machines.
 
-use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -12,8 +11,8 @@ use super::template::{CONTROL, Recipe, restore, socket_pair, write_down};
 use crate::guest::Leash;
 use crate::link::Link;
 use crate::microvm::{
-    GuestKernel, HiddenFile, Hypervisor, InitialFiles, Monitor, Order, Process, Shape, Started,
-    Talked, WrittenDown,
+    GuestKernel, HiddenFile, Hypervisor, InitialFiles, Monitor, Order, Process, Shape, Shelf,
+    Started, Talked, WrittenDown,
 };
 use crate::network::MachineNetwork;
 use crate::{Error, Layer};
@@ -46,6 +45,9 @@ const CONFINEMENT: &str = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,re
 const CONFINEMENT_OF_TEMPLATES: &str =
     "on,obsolete=deny,elevateprivileges=deny,resourcecontrol=deny";
 
+/// Five or six templates of each kind: a booted guest has touched about a hundred megabytes.
+const KEPT_BYTES: u64 = 640 << 20;
+
 #[derive(Clone, Debug)]
 pub struct QemuConfig {
     pub program: PathBuf,
@@ -53,6 +55,9 @@ pub struct QemuConfig {
     pub accelerator: Accelerator,
     /// For disks and templates. Files there have no names, so nothing is left in it.
     pub work_dir: PathBuf,
+    /// What templates may take of the host's memory while no run uses them: those of each shape of machine, and again as
+    /// much those with a sealed chamber.
+    pub kept_bytes: u64,
 }
 
 impl QemuConfig {
@@ -67,6 +72,7 @@ impl QemuConfig {
             kernel,
             accelerator,
             work_dir: work_dir.into(),
+            kept_bytes: KEPT_BYTES,
         }
     }
 }
@@ -76,26 +82,26 @@ impl QemuConfig {
 pub(crate) struct Qemu {
     config: QemuConfig,
     initial: InitialFiles,
-    templates: Mutex<BTreeMap<Shape, Arc<WrittenDown>>>,
+    templates: Shelf<Shape, WrittenDown>,
+    /// Held while a template is made. Others wait meanwhile: they need it too, or its CPU time.
+    making: Mutex<()>,
 }
 
 impl Qemu {
     pub(crate) fn new(config: QemuConfig) -> Self {
         Self {
-            config,
             initial: InitialFiles::default(),
-            templates: Mutex::default(),
+            templates: Shelf::new(config.kept_bytes),
+            making: Mutex::default(),
+            config,
         }
     }
 
-    /// The template of a shape, made on first use. Others wait meanwhile: they need it too, or its CPU time.
+    /// The template of a shape, made on first use.
     fn template(&self, shape: Shape) -> Result<Arc<WrittenDown>, Error> {
-        let mut templates = self
-            .templates
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(template) = templates.get(&shape) {
-            return Ok(Arc::clone(template));
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(template) = self.templates.find(&shape) {
+            return Ok(template);
         }
         let QemuConfig {
             kernel, work_dir, ..
@@ -110,7 +116,7 @@ impl Qemu {
             work_dir,
         };
         let template = Arc::new(recipe.make(shape)?);
-        templates.insert(shape, Arc::clone(&template));
+        self.templates.keep(shape, &template);
         Ok(template)
     }
 
@@ -174,10 +180,12 @@ impl Hypervisor for Qemu {
     }
 
     fn start(&self, order: &Order<'_>) -> Result<Started, Error> {
-        let template = self.template(order.shape)?;
-        let (from, how) = match order.from {
-            Some(sealed) => (sealed, "from a template with its chamber sealed"),
-            None => (&*template, "from a template"),
+        let template;
+        let (from, how) = if let Some(sealed) = order.from {
+            (sealed, "from a template with its chamber sealed")
+        } else {
+            template = self.template(order.shape)?;
+            (&*template, "from a template")
         };
         let memory = from.memory.path();
         let (monitor, _) =
