@@ -174,7 +174,7 @@ pub(super) async fn run(on: MakeBackend, change: impl FnOnce(&mut ClaimedJob)) -
 }
 
 /// An image of two layers that says everything an image can say.
-fn two_layers(directory: &Path, layout: &Layout) -> Image {
+pub(super) fn two_layers(directory: &Path, layout: &Layout) -> Image {
     use std::os::unix::fs::PermissionsExt as _;
     let lower = recipe(directory);
     let Source::Directory(root) = &lower.source else {
