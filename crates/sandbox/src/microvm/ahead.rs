@@ -12,7 +12,7 @@ use crate::{CancelToken, Error};
 
 #[derive(Debug)]
 pub(super) struct Ahead {
-    pub(super) written: WrittenDown,
+    pub(super) written: Arc<WrittenDown>,
     /// The scratch disk, which its guest has mounted and written to.
     pub(super) scratch: HiddenFile,
     pub(super) layers: Vec<Layer>,

@@ -123,7 +123,7 @@ impl MachineChamber {
         };
         let found = kept.find(&key);
         // The host may need the memory of the others for the machine that starts now.
-        kept.make_room(self.shape.monitor_bytes(), available_bytes);
+        kept.make_room(self.hypervisor.memory_bytes(self.shape), available_bytes);
         if found.is_some() || !pays {
             return Ok(found);
         }
@@ -151,14 +151,16 @@ impl MachineChamber {
         })?;
         group.remove()?;
         Ok(written.map(|written| Ahead {
-            written,
+            written: Arc::new(written),
             scratch,
             layers,
         }))
     }
 
     fn group(&self) -> Result<Group, Error> {
-        Group::create(&self.hierarchies, &self.shape.monitor_spec(&self.spec))
+        let memory_bytes = self.hypervisor.memory_bytes(self.shape);
+        let spec = self.shape.monitor_spec(&self.spec, memory_bytes);
+        Group::create(&self.hierarchies, &spec)
     }
 
     fn empty_scratch(&self) -> Result<HiddenFile, Error> {

@@ -20,7 +20,9 @@ pub use backend::Machines;
 pub(crate) use boot::watch;
 pub use boot::{BootEnd, BootReport};
 pub(crate) use file::HiddenFile;
-pub(crate) use hypervisor::{Disks, Hypervisor, Order, Shape, Started, Talked, WrittenDown};
+pub(crate) use hypervisor::{
+    Disks, Hypervisor, MONITOR_BYTES, Order, Shape, Started, Talked, WrittenDown,
+};
 pub(crate) use initial::InitialFiles;
 pub use kernel::{GuestKernel, KernelError};
 pub(crate) use monitor::{Monitor, Process};

@@ -11,8 +11,8 @@ use super::template::{CONTROL, Recipe, restore, socket_pair, write_down};
 use crate::guest::Leash;
 use crate::link::Link;
 use crate::microvm::{
-    GuestKernel, HiddenFile, Hypervisor, InitialFiles, Monitor, Order, Process, Shape, Shelf,
-    Started, Talked, WrittenDown,
+    GuestKernel, HiddenFile, Hypervisor, InitialFiles, MONITOR_BYTES, Monitor, Order, Process,
+    Shape, Shelf, Started, Talked, WrittenDown,
 };
 use crate::network::MachineNetwork;
 use crate::{Error, Layer};
@@ -74,6 +74,16 @@ impl QemuConfig {
             work_dir: work_dir.into(),
             kept_bytes: KEPT_BYTES,
         }
+    }
+}
+
+/// Gives back, after a machine, what it has added to its template.
+#[derive(Debug)]
+struct Shedding(Arc<WrittenDown>);
+
+impl Drop for Shedding {
+    fn drop(&mut self) {
+        self.0.shed();
     }
 }
 
@@ -180,18 +190,18 @@ impl Hypervisor for Qemu {
     }
 
     fn start(&self, order: &Order<'_>) -> Result<Started, Error> {
-        let template;
-        let (from, how) = if let Some(sealed) = order.from {
-            (sealed, "from a template with its chamber sealed")
-        } else {
-            template = self.template(order.shape)?;
-            (&*template, "from a template")
+        let (from, how) = match order.from {
+            Some(sealed) => (
+                Arc::clone(sealed),
+                "from a template with its chamber sealed",
+            ),
+            None => (self.template(order.shape)?, "from a template"),
         };
         let memory = from.memory.path();
         let (monitor, _) =
             self.restored(order, &from.state, Memory::CopyOf(&memory), CONFINEMENT)?;
         Ok(Started {
-            monitor,
+            monitor: monitor.keeping(Box::new(Shedding(from))),
             layers: vec![Layer::applied("start", how)],
         })
     }
@@ -210,9 +220,14 @@ impl Hypervisor for Qemu {
             Talked::Broken => Ok(None),
             Talked::Done => {
                 let state = write_down(&mut qmp, &self.config.work_dir)?;
-                Ok(Some(WrittenDown { memory, state }))
+                WrittenDown::new(memory, state).map(Some)
             }
         }
+    }
+
+    /// Each page that a machine is the first to touch is there twice: in its template, as zeros, and for itself.
+    fn memory_bytes(&self, shape: Shape) -> u64 {
+        2 * shape.memory_bytes + MONITOR_BYTES
     }
 
     fn layers(&self) -> Vec<Layer> {

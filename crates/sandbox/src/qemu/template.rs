@@ -78,7 +78,7 @@ impl Recipe<'_> {
             .wait_until_up()
             .map_err(|error| monitor.explain(error))?;
         let state = write_down(&mut Qmp::greet(control)?, self.work_dir)?;
-        Ok(WrittenDown { memory, state })
+        WrittenDown::new(memory, state)
     }
 }
 

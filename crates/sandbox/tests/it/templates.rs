@@ -164,6 +164,27 @@ fn templates_beyond_the_bound_are_given_up() {
 }
 
 #[test]
+fn a_job_that_uses_all_its_memory_gets_it_and_leaves_its_template_as_it_was() {
+    const MIB: u64 = 1 << 20;
+    // Room for three templates, and not for one and what the job touches.
+    let backend = qemu_of(HostClock::new(), |config| config.kept_bytes = 400 * MIB);
+    let disk = disk_of(base());
+    let hungry = ChamberSpec {
+        memory_bytes: 512 * MIB,
+        ..spec()
+    };
+    let command = shell("exec dd if=/dev/zero of=/dev/null bs=480M count=1 2>/dev/null");
+    ready(&*backend, &disk, &hungry, &command);
+    assert_eq!(start_of(&*backend, &disk, &hungry, &command), SEALED);
+    let other = ChamberSpec {
+        hostname: "other".into(),
+        ..hungry.clone()
+    };
+    ready(&*backend, &disk, &other, &command);
+    assert_eq!(start_of(&*backend, &disk, &hungry, &command), SEALED);
+}
+
+#[test]
 fn what_is_kept_has_no_name_that_a_crash_could_leave() {
     let work_dir = tempfile::tempdir().unwrap();
     let backend = qemu_of(HostClock::new(), |config| {
