@@ -1,7 +1,8 @@
 //! The QEMU back end, as a runner uses it.
 
+use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use kiln_sandbox::{
     Limits, Machines, OutputSink, QemuConfig, Rootfs, Stream,
 };
 use kiln_store::SystemClock;
+use tempfile::NamedTempFile;
 
 use super::resident;
 use crate::failure::Failure;
@@ -21,6 +23,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 
 pub(super) struct Ours {
     config: QemuConfig,
+    disk_path: PathBuf,
     disk: Rootfs,
 }
 
@@ -38,7 +41,8 @@ impl Ours {
         }
         Ok(Self {
             config: QemuConfig::new(kernel.clone(), Accelerator::Tcg, place),
-            disk: Rootfs::disk(disk),
+            disk: Rootfs::disk(&disk),
+            disk_path: disk,
         })
     }
 
@@ -59,7 +63,7 @@ impl Ours {
     pub(super) fn first_command(&self) -> Result<Duration, Failure> {
         let since = Stopwatch::start();
         let machines = self.machines();
-        let mut chamber = self.chamber(&machines, Iterations::One)?;
+        let mut chamber = Self::chamber(&machines, &self.disk, Iterations::One)?;
         let prepared = since.elapsed();
         Ok(prepared + chamber.start_of_command()?)
     }
@@ -69,19 +73,65 @@ impl Ours {
         Machines::qemu(self.config.clone(), Arc::new(SystemClock::new()))
     }
 
-    /// A chamber of a job with this many iterations, as far as it can be told.
-    pub(super) fn chamber(
+    /// A chamber that nothing was made for, of a job with this many iterations.
+    pub(super) fn unready(
         &self,
         machines: &Machines,
         iterations: Iterations,
     ) -> Result<Started, Failure> {
-        let mut chamber = machines.prepare(&self.disk, &ChamberSpec::default())?;
+        Self::chamber(machines, &self.disk, iterations)
+    }
+
+    /// A job with one iteration of an image, as a runner has it.
+    pub(super) fn job(machines: &Machines, image: &Image) -> Result<Job, Failure> {
+        let since = Stopwatch::start();
+        let mut chamber = Self::chamber(machines, &image.disk, Iterations::One)?;
+        chamber.make_ready();
+        let set_up = since.elapsed();
+        Ok(Job {
+            set_up,
+            start: chamber.start_of_command()?,
+        })
+    }
+
+    /// The same image again, as another one that no machine has seen.
+    pub(super) fn new_image(&self) -> Result<Image, Failure> {
+        let failed = |source| Failure::io("copy a disk", source);
+        let file = NamedTempFile::new_in(&self.config.work_dir).map_err(failed)?;
+        fs::copy(&self.disk_path, file.path()).map_err(failed)?;
+        Ok(Image {
+            disk: Rootfs::disk(file.path()),
+            _file: file,
+        })
+    }
+
+    fn chamber(
+        machines: &Machines,
+        disk: &Rootfs,
+        iterations: Iterations,
+    ) -> Result<Started, Failure> {
+        let mut chamber = machines.prepare(disk, &ChamberSpec::default())?;
         chamber.expect_another(iterations == Iterations::Many);
         Ok(Started {
             chamber,
             cancel: CancelToken::new()?,
         })
     }
+}
+
+/// An image on the host.
+pub(super) struct Image {
+    disk: Rootfs,
+    /// Goes with it.
+    _file: NamedTempFile,
+}
+
+/// How long a job took to come to its command.
+pub(super) struct Job {
+    /// What is done before the job is said to run.
+    pub(super) set_up: Duration,
+    /// From the order to run to the command's start.
+    pub(super) start: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +146,10 @@ pub(super) struct Started {
 }
 
 impl Started {
+    fn make_ready(&mut self) {
+        self.chamber.make_ready(&command(), &self.cancel);
+    }
+
     /// From the order to the command's start.
     pub(super) fn start_of_command(&mut self) -> Result<Duration, Failure> {
         let mut watch = Watch::start(false);
@@ -115,15 +169,18 @@ impl Started {
     }
 
     fn run(&mut self, watch: &mut Watch) -> Result<(), Failure> {
-        let command = Command::new(["/bin/true"]);
         let exit = self
             .chamber
-            .run(&command, &Limits::default(), watch, &self.cancel)?;
+            .run(&command(), &Limits::default(), watch, &self.cancel)?;
         match exit.code() {
             Some(0) => Ok(()),
             _ => Err(Failure::Wrong(format!("true ended as {:?}", exit.outcome))),
         }
     }
+}
+
+fn command() -> Command {
+    Command::new(["/bin/true"])
 }
 
 struct Watch {
