@@ -27,7 +27,7 @@ impl Machines {
     pub fn qemu(config: QemuConfig, clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
-            kept: Some(Arc::new(Kept::new(config.kept_bytes))),
+            kept: (config.kept_bytes > 0).then(|| Arc::new(Kept::new(config.kept_bytes))),
             hypervisor: Arc::new(Qemu::new(config)),
         }
     }

@@ -185,6 +185,36 @@ fn a_job_that_uses_all_its_memory_gets_it_and_leaves_its_template_as_it_was() {
 }
 
 #[test]
+fn without_room_for_templates_every_machine_boots() {
+    let clock = HostClock::new();
+    // No machine takes a time that is before its own birth.
+    clock.jump(Duration::from_hours(1));
+    let backend = qemu_of(clock, |config| config.kept_bytes = 0);
+    let disk = Rootfs::disk(disk_of(base()));
+    let mut chamber = backend.prepare(&disk, &spec()).unwrap();
+    chamber.make_ready(&shell("true"), &CancelToken::new().unwrap());
+    chamber.expect_another(true);
+    let told = ["once", "again"].map(|word| run(&mut *chamber, &shell(&format!("echo {word}"))));
+    chamber.destroy().unwrap();
+    let expected = ["once\n", "again\n"].map(|word| (word.to_owned(), "booted".to_owned()));
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_cancel_ends_a_boot() {
+    let backend = qemu_of(HostClock::new(), |config| config.kept_bytes = 0);
+    let disk = Rootfs::disk(disk_of(base()));
+    let mut chamber = backend.prepare(&disk, &spec()).unwrap();
+    let cancel = CancelToken::new().unwrap();
+    cancel.cancel();
+    let mut transcript = Transcript::default();
+    let exit = chamber.run(&shell("echo ran"), &limits(), &mut transcript, &cancel);
+    assert_eq!(exit.unwrap().outcome, Outcome::Canceled);
+    assert!(transcript.stdout.is_empty());
+    chamber.destroy().unwrap();
+}
+
+#[test]
 fn what_is_kept_has_no_name_that_a_crash_could_leave() {
     let work_dir = tempfile::tempdir().unwrap();
     let backend = qemu_of(HostClock::new(), |config| {
