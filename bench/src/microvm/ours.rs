@@ -14,7 +14,7 @@ use kiln_sandbox::{
 use kiln_store::SystemClock;
 use tempfile::NamedTempFile;
 
-use super::resident;
+use super::{WORD, resident};
 use crate::failure::Failure;
 use crate::stopwatch::Stopwatch;
 
@@ -44,6 +44,16 @@ impl Ours {
             disk: Rootfs::disk(&disk),
             disk_path: disk,
         })
+    }
+
+    /// Machines that come from no template, each of which boots. Their kernel is unpacked.
+    pub(super) fn cold(&self) -> Result<Started, Failure> {
+        let config = QemuConfig {
+            kept_bytes: 0,
+            ..self.config.clone()
+        };
+        let machines = Machines::qemu(config, Arc::new(SystemClock::new()));
+        Self::chamber(&machines, &self.disk, Iterations::One)
     }
 
     /// From nothing to our guest program's word that it is up.
@@ -159,6 +169,15 @@ impl Started {
             .ok_or_else(|| Failure::Wrong("the command did not start".to_owned()))
     }
 
+    /// From the order to the command's word.
+    pub(super) fn word_of_command(&mut self) -> Result<Duration, Failure> {
+        let mut watch = Watch::start(false);
+        self.run_into(&Command::new(["/bin/echo", WORD]), &mut watch)?;
+        watch
+            .spoke
+            .ok_or_else(|| Failure::Wrong("the command said nothing".to_owned()))
+    }
+
     /// What QEMU has in memory beside the guest's own, while a command runs.
     pub(super) fn resident_mebibytes(&mut self) -> Result<f64, Failure> {
         let mut watch = Watch::start(true);
@@ -169,12 +188,16 @@ impl Started {
     }
 
     fn run(&mut self, watch: &mut Watch) -> Result<(), Failure> {
+        self.run_into(&command(), watch)
+    }
+
+    fn run_into(&mut self, command: &Command, watch: &mut Watch) -> Result<(), Failure> {
         let exit = self
             .chamber
-            .run(&command(), &Limits::default(), watch, &self.cancel)?;
+            .run(command, &Limits::default(), watch, &self.cancel)?;
         match exit.code() {
             Some(0) => Ok(()),
-            _ => Err(Failure::Wrong(format!("true ended as {:?}", exit.outcome))),
+            _ => Err(Failure::Wrong(format!("it ended as {:?}", exit.outcome))),
         }
     }
 }
@@ -186,6 +209,7 @@ fn command() -> Command {
 struct Watch {
     since: Stopwatch,
     started: Option<Duration>,
+    spoke: Option<Duration>,
     /// Whether QEMU's memory is looked at when the command starts: that takes a while.
     looks: bool,
     resident: Option<f64>,
@@ -196,6 +220,7 @@ impl Watch {
         Self {
             since: Stopwatch::start(),
             started: None,
+            spoke: None,
             looks,
             resident: None,
         }
@@ -210,5 +235,7 @@ impl OutputSink for Watch {
         }
     }
 
-    fn output(&mut self, _: Stream, _: &[u8]) {}
+    fn output(&mut self, _: Stream, _: &[u8]) {
+        self.spoke.get_or_insert_with(|| self.since.elapsed());
+    }
 }
