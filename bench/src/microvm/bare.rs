@@ -1,4 +1,4 @@
-//! QEMU as it comes, with the same kernel and a program that says one word.
+//! QEMU as it comes, with the same kernel and an init that runs the same command.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -9,10 +9,9 @@ use std::time::Duration;
 
 use kiln_sandbox::GuestKernel;
 
+use super::WORD;
 use crate::failure::Failure;
 use crate::stopwatch::Stopwatch;
-
-const WORD: &str = "the first program runs";
 
 const PROGRAM: &str = if cfg!(target_arch = "aarch64") {
     "qemu-system-aarch64"
@@ -40,7 +39,8 @@ impl Bare {
         // It is busybox under another name.
         fs::copy(root.join("bin/true"), directory.join("busybox")).map_err(failed)?;
         let init = directory.join("init");
-        let script = format!("#!/busybox sh\necho {WORD}\nwhile :; do /busybox sleep 1000; done\n");
+        let script =
+            format!("#!/busybox sh\n/busybox echo {WORD}\nwhile :; do /busybox sleep 1000; done\n");
         fs::write(&init, script).map_err(failed)?;
         fs::set_permissions(&init, fs::Permissions::from_mode(0o755)).map_err(failed)?;
         let initramfs = place.join("initial.cpio");
@@ -63,7 +63,7 @@ impl Bare {
         })
     }
 
-    /// From nothing to the first program's word.
+    /// From nothing to the command's word.
     pub(super) fn boot(&self) -> Result<Duration, Failure> {
         let [machine, line] = MACHINE;
         let since = Stopwatch::start();

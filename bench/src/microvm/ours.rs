@@ -1,7 +1,8 @@
 //! The QEMU back end, as a runner uses it.
 
+use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command as Process;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +12,9 @@ use kiln_sandbox::{
     Limits, Machines, OutputSink, QemuConfig, Rootfs, Stream,
 };
 use kiln_store::SystemClock;
+use tempfile::NamedTempFile;
 
-use super::resident;
+use super::{WORD, resident};
 use crate::failure::Failure;
 use crate::stopwatch::Stopwatch;
 
@@ -21,6 +23,7 @@ const PATIENCE: Duration = Duration::from_mins(2);
 
 pub(super) struct Ours {
     config: QemuConfig,
+    disk_path: PathBuf,
     disk: Rootfs,
 }
 
@@ -38,8 +41,19 @@ impl Ours {
         }
         Ok(Self {
             config: QemuConfig::new(kernel.clone(), Accelerator::Tcg, place),
-            disk: Rootfs::disk(disk),
+            disk: Rootfs::disk(&disk),
+            disk_path: disk,
         })
+    }
+
+    /// Machines that come from no template, each of which boots. Their kernel is unpacked.
+    pub(super) fn cold(&self) -> Result<Started, Failure> {
+        let config = QemuConfig {
+            kept_bytes: 0,
+            ..self.config.clone()
+        };
+        let machines = Machines::qemu(config, Arc::new(SystemClock::new()));
+        Self::chamber(&machines, &self.disk, Iterations::One)
     }
 
     /// From nothing to our guest program's word that it is up.
@@ -59,7 +73,7 @@ impl Ours {
     pub(super) fn first_command(&self) -> Result<Duration, Failure> {
         let since = Stopwatch::start();
         let machines = self.machines();
-        let mut chamber = self.chamber(&machines, Iterations::One)?;
+        let mut chamber = Self::chamber(&machines, &self.disk, Iterations::One)?;
         let prepared = since.elapsed();
         Ok(prepared + chamber.start_of_command()?)
     }
@@ -69,19 +83,65 @@ impl Ours {
         Machines::qemu(self.config.clone(), Arc::new(SystemClock::new()))
     }
 
-    /// A chamber of a job with this many iterations, as far as it can be told.
-    pub(super) fn chamber(
+    /// A chamber that nothing was made for, of a job with this many iterations.
+    pub(super) fn unready(
         &self,
         machines: &Machines,
         iterations: Iterations,
     ) -> Result<Started, Failure> {
-        let mut chamber = machines.prepare(&self.disk, &ChamberSpec::default())?;
+        Self::chamber(machines, &self.disk, iterations)
+    }
+
+    /// A job with one iteration of an image, as a runner has it.
+    pub(super) fn job(machines: &Machines, image: &Image) -> Result<Job, Failure> {
+        let since = Stopwatch::start();
+        let mut chamber = Self::chamber(machines, &image.disk, Iterations::One)?;
+        chamber.make_ready();
+        let set_up = since.elapsed();
+        Ok(Job {
+            set_up,
+            start: chamber.start_of_command()?,
+        })
+    }
+
+    /// The same image again, as another one that no machine has seen.
+    pub(super) fn new_image(&self) -> Result<Image, Failure> {
+        let failed = |source| Failure::io("copy a disk", source);
+        let file = NamedTempFile::new_in(&self.config.work_dir).map_err(failed)?;
+        fs::copy(&self.disk_path, file.path()).map_err(failed)?;
+        Ok(Image {
+            disk: Rootfs::disk(file.path()),
+            _file: file,
+        })
+    }
+
+    fn chamber(
+        machines: &Machines,
+        disk: &Rootfs,
+        iterations: Iterations,
+    ) -> Result<Started, Failure> {
+        let mut chamber = machines.prepare(disk, &ChamberSpec::default())?;
         chamber.expect_another(iterations == Iterations::Many);
         Ok(Started {
             chamber,
             cancel: CancelToken::new()?,
         })
     }
+}
+
+/// An image on the host.
+pub(super) struct Image {
+    disk: Rootfs,
+    /// Goes with it.
+    _file: NamedTempFile,
+}
+
+/// How long a job took to come to its command.
+pub(super) struct Job {
+    /// What is done before the job is said to run.
+    pub(super) set_up: Duration,
+    /// From the order to run to the command's start.
+    pub(super) start: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +156,10 @@ pub(super) struct Started {
 }
 
 impl Started {
+    fn make_ready(&mut self) {
+        self.chamber.make_ready(&command(), &self.cancel);
+    }
+
     /// From the order to the command's start.
     pub(super) fn start_of_command(&mut self) -> Result<Duration, Failure> {
         let mut watch = Watch::start(false);
@@ -103,6 +167,15 @@ impl Started {
         watch
             .started
             .ok_or_else(|| Failure::Wrong("the command did not start".to_owned()))
+    }
+
+    /// From the order to the command's word.
+    pub(super) fn word_of_command(&mut self) -> Result<Duration, Failure> {
+        let mut watch = Watch::start(false);
+        self.run_into(&Command::new(["/bin/echo", WORD]), &mut watch)?;
+        watch
+            .spoke
+            .ok_or_else(|| Failure::Wrong("the command said nothing".to_owned()))
     }
 
     /// What QEMU has in memory beside the guest's own, while a command runs.
@@ -115,20 +188,28 @@ impl Started {
     }
 
     fn run(&mut self, watch: &mut Watch) -> Result<(), Failure> {
-        let command = Command::new(["/bin/true"]);
+        self.run_into(&command(), watch)
+    }
+
+    fn run_into(&mut self, command: &Command, watch: &mut Watch) -> Result<(), Failure> {
         let exit = self
             .chamber
-            .run(&command, &Limits::default(), watch, &self.cancel)?;
+            .run(command, &Limits::default(), watch, &self.cancel)?;
         match exit.code() {
             Some(0) => Ok(()),
-            _ => Err(Failure::Wrong(format!("true ended as {:?}", exit.outcome))),
+            _ => Err(Failure::Wrong(format!("it ended as {:?}", exit.outcome))),
         }
     }
+}
+
+fn command() -> Command {
+    Command::new(["/bin/true"])
 }
 
 struct Watch {
     since: Stopwatch,
     started: Option<Duration>,
+    spoke: Option<Duration>,
     /// Whether QEMU's memory is looked at when the command starts: that takes a while.
     looks: bool,
     resident: Option<f64>,
@@ -139,6 +220,7 @@ impl Watch {
         Self {
             since: Stopwatch::start(),
             started: None,
+            spoke: None,
             looks,
             resident: None,
         }
@@ -153,5 +235,7 @@ impl OutputSink for Watch {
         }
     }
 
-    fn output(&mut self, _: Stream, _: &[u8]) {}
+    fn output(&mut self, _: Stream, _: &[u8]) {
+        self.spoke.get_or_insert_with(|| self.since.elapsed());
+    }
 }

@@ -29,6 +29,10 @@ pub trait Chamber: Send + fmt::Debug {
         cancel: &CancelToken,
     ) -> Result<Exit, Error>;
 
+    /// Does ahead what a run of such a command would begin with. It may take longer than that would, and may do nothing:
+    /// what goes wrong is told by the run.
+    fn make_ready(&mut self, _command: &Command, _cancel: &CancelToken) {}
+
     /// Says whether yet another run will follow the next one. A back end may then make ahead what that one needs, as soon as
     /// the next has nothing more to measure.
     fn expect_another(&mut self, _another: bool) {}

@@ -108,6 +108,16 @@ impl Resource {
     }
 }
 
+/// Where the command's program may be, as paths in its root.
+pub(crate) fn programs(command: &Command) -> Vec<String> {
+    let start = Start {
+        args: command.args.clone(),
+        env: command.env.clone(),
+        ..Start::default()
+    };
+    start.programs()
+}
+
 /// The command as the guest wants it, or what is wrong with it.
 ///
 /// `processes` becomes a per-user limit of its own: on hosts without the pids controller it is the only fence.

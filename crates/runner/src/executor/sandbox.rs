@@ -20,7 +20,7 @@ use kiln_image::{
 };
 use kiln_model::v0::{Architecture, ClaimedJob, Conditions, OperatingSystem, PairedTurns, Spec};
 use kiln_model::{Clock, Digest, Millis};
-use kiln_sandbox::{Backend, BaseKind, ChamberSpec, Missing, Rootfs};
+use kiln_sandbox::{Backend, BaseKind, CancelToken, ChamberSpec, Missing, Rootfs};
 use tokio_util::sync::CancellationToken;
 
 use super::{Executor, Prepared, QuietHost, SetUpError};
@@ -147,6 +147,30 @@ struct Parts {
     command: kiln_sandbox::Command,
 }
 
+impl Parts {
+    /// Has done what a run begins with, while nothing is measured yet. What is made for that outlives the job, so that it
+    /// pays for a runner and not for who runs one image once.
+    async fn made_ready(mut self) -> Result<Self, StageError> {
+        let canceler =
+            CancelToken::new().map_err(|error| StageError::new(Stage::Prepare, &error))?;
+        let _guard = CancelOnDrop(canceler.clone());
+        blocking(Stage::Prepare, move || {
+            self.chamber.make_ready(&self.command, &canceler);
+            Ok(self)
+        })
+        .await
+    }
+}
+
+/// Stops what nobody waits for any more.
+struct CancelOnDrop(CancelToken);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
 impl Shared {
     async fn set_up(
         self: &Arc<Self>,
@@ -190,8 +214,13 @@ impl Shared {
         let image = self.image(job, digest, conditions).await?;
         let files = job.config.file_paths.clone().unwrap_or_default();
         let chamber = self.chamber_spec(&job.spec);
-        self.seal(image, &overrides(job), files, chamber, conditions)
-            .await
+        let parts = self
+            .seal(image, &overrides(job), files, chamber, conditions)
+            .await?;
+        let started = self.clock.monotonic();
+        let parts = parts.made_ready().await?;
+        conditions.stages.prepare_ms += self.since(started);
+        Ok(parts)
     }
 
     /// What is known before anything is done.

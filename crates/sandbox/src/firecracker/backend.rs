@@ -106,7 +106,7 @@ impl Firecracker {
         let up = self.link(&place, &mut process, &CancelToken::new()?, BOOT_PATIENCE)?;
         let mut monitor = Monitor::new(process, up.link);
         monitor
-            .wait_until_up()
+            .wait_until_up(None)
             .map_err(|error| monitor.explain(error))?;
         let process = monitor.hang_up();
         let snapshot = Snapshot::take(&mut api, place)?;

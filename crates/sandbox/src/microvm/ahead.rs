@@ -1,29 +1,38 @@
-//! A machine that is written down with its chamber sealed, so that each run of that chamber finds it so.
+//! A machine that is written down with its chamber sealed, so that each run of such a chamber finds it so.
+
+use std::sync::Arc;
 
 use kiln_guest_init::protocol::{Layer, ToHost};
 
 use super::file::HiddenFile;
 use super::hypervisor::{Talked, WrittenDown};
 use super::monitor::Monitor;
+use super::shelf::Weighed;
 use crate::{CancelToken, Error};
 
 #[derive(Debug)]
 pub(super) struct Ahead {
-    pub(super) written: WrittenDown,
+    pub(super) written: Arc<WrittenDown>,
     /// The scratch disk, which its guest has mounted and written to.
     pub(super) scratch: HiddenFile,
     pub(super) layers: Vec<Layer>,
 }
 
+impl Weighed for Ahead {
+    fn bytes(&self) -> u64 {
+        self.written.bytes() + self.scratch.allocated_bytes()
+    }
+}
+
 /// What is known about a chamber's sealed machine.
 #[derive(Debug, Default)]
 pub(super) enum Sealing {
-    /// No run has asked for it.
+    /// Nobody has asked for it.
     #[default]
     Untried,
     /// There is none, and runs seal their own.
     Impossible,
-    Done(Ahead),
+    Done(Arc<Ahead>),
 }
 
 impl Sealing {

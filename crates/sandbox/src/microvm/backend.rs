@@ -6,6 +6,7 @@ use kiln_model::Clock;
 
 use super::chamber::MachineChamber;
 use super::hypervisor::Hypervisor;
+use super::kept::Kept;
 use crate::firecracker::Firecracker;
 use crate::qemu::Qemu;
 use crate::{
@@ -17,6 +18,8 @@ use crate::{
 pub struct Machines {
     clock: Arc<dyn Clock>,
     hypervisor: Arc<dyn Hypervisor>,
+    /// None where machines cannot be written down.
+    kept: Option<Arc<Kept>>,
 }
 
 impl Machines {
@@ -24,6 +27,7 @@ impl Machines {
     pub fn qemu(config: QemuConfig, clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
+            kept: (config.kept_bytes > 0).then(|| Arc::new(Kept::new(config.kept_bytes))),
             hypervisor: Arc::new(Qemu::new(config)),
         }
     }
@@ -34,6 +38,7 @@ impl Machines {
         Ok(Self {
             clock,
             hypervisor: Arc::new(hypervisor),
+            kept: None,
         })
     }
 }
@@ -51,6 +56,7 @@ impl Backend for Machines {
         Ok(Box::new(MachineChamber::prepare(
             Arc::clone(&self.clock),
             Arc::clone(&self.hypervisor),
+            self.kept.clone(),
             rootfs.resolved_disk()?,
             spec,
         )?))

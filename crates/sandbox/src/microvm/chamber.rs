@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use kiln_guest_init::protocol::machine::{BASE, SCRATCH};
 use kiln_guest_init::protocol::{
-    IdMap, Machine, Scratch, Seal, Start, ToGuest, Uplink, Usage as GuestUsage, Wake,
+    IdMap, Machine, Scratch, Seal, ToGuest, Uplink, Usage as GuestUsage, Wake,
 };
 use kiln_model::Clock;
 
 use super::ahead::{Ahead, Sealing, wait_until_sealed};
 use super::file::HiddenFile;
 use super::hypervisor::{Disks, Hypervisor, Order, Shape, Started};
+use super::kept::{BaseIdentity, Kept, Key, available_bytes};
 use super::scratch;
 use crate::cgroup::{Group, GroupUsage, Hierarchies};
-use crate::command::start_message;
+use crate::command::{programs, start_message};
 use crate::conversation::Conversation;
 use crate::link::Guest as _;
 use crate::namespace::run::{Run, Talk, outcome, talk, usage};
@@ -38,6 +39,8 @@ pub(crate) struct MachineChamber {
     network: Option<NetworkPlan>,
     /// Whether the next run is not the last.
     expects_another: bool,
+    /// The sealed machines of this back end; none where machines cannot be written down.
+    kept: Option<Arc<Kept>>,
     sealing: Sealing,
 }
 
@@ -45,6 +48,7 @@ impl MachineChamber {
     pub(crate) fn prepare(
         clock: Arc<dyn Clock>,
         hypervisor: Arc<dyn Hypervisor>,
+        kept: Option<Arc<Kept>>,
         base: PathBuf,
         spec: &ChamberSpec,
     ) -> Result<Self, Error> {
@@ -71,23 +75,23 @@ impl MachineChamber {
             hierarchies: Hierarchies::detect_below(spec.partition.as_deref())?,
             network,
             expects_another: false,
+            kept,
             sealing: Sealing::default(),
         })
     }
 
-    /// Has a machine written down with this chamber sealed, where more than one run will go on from it. A network is
-    /// another one for each run, and is a part of the seal.
-    fn seal_ahead(&mut self, start: &Start, cancel: &CancelToken) {
-        if !self.expects_another
-            || self.network.is_some()
-            || !matches!(self.sealing, Sealing::Untried)
-        {
+    /// Looks for a machine in which such a chamber is sealed, and has one written down if there is none and that `pays`. A
+    /// network is another one for each run, and is a part of the seal.
+    fn look_for_sealed(&mut self, programs: Vec<String>, pays: bool, cancel: &CancelToken) {
+        let Some(kept) = self.kept.clone() else {
+            return;
+        };
+        if self.network.is_some() || !matches!(self.sealing, Sealing::Untried) {
             return;
         }
-        self.sealing = match self.sealed_ahead(start, cancel) {
+        self.sealing = match self.found_or_made(&kept, programs, pays, cancel) {
             Ok(Some(ahead)) => Sealing::Done(ahead),
-            Ok(None) if cancel.is_canceled() => Sealing::Untried,
-            Ok(None) => Sealing::Impossible,
+            Ok(None) => Sealing::Untried,
             Err(error) => {
                 // What goes wrong here goes wrong again, and is told, when the run does it for itself.
                 tracing::warn!(
@@ -99,7 +103,38 @@ impl MachineChamber {
         };
     }
 
-    fn sealed_ahead(&self, start: &Start, cancel: &CancelToken) -> Result<Option<Ahead>, Error> {
+    fn found_or_made(
+        &self,
+        kept: &Kept,
+        programs: Vec<String>,
+        pays: bool,
+        cancel: &CancelToken,
+    ) -> Result<Option<Arc<Ahead>>, Error> {
+        let seal = Seal {
+            warm: programs,
+            ..self.seal(None)
+        };
+        let key = Key {
+            base: BaseIdentity::of(&self.base)?,
+            shape: self.shape,
+            memory_bytes: self.spec.memory_bytes,
+            processes: self.spec.processes,
+            seal,
+        };
+        let found = kept.find(&key);
+        // The host may need the memory of the others for the machine that starts now.
+        kept.make_room(self.hypervisor.memory_bytes(self.shape), available_bytes);
+        if found.is_some() || !pays {
+            return Ok(found);
+        }
+        let made = self.sealed_ahead(&key.seal, cancel)?.map(Arc::new);
+        if let Some(made) = &made {
+            kept.keep(key, made);
+        }
+        Ok(made)
+    }
+
+    fn sealed_ahead(&self, seal: &Seal, cancel: &CancelToken) -> Result<Option<Ahead>, Error> {
         let group = self.group()?;
         let scratch = self.empty_scratch()?;
         let disks = self.disks(&scratch);
@@ -111,22 +146,21 @@ impl MachineChamber {
         let written = self.hypervisor.write_down(&order, &mut |monitor| {
             let link = monitor.link();
             link.tell(&ToGuest::Machine(self.machine()?))?;
-            link.tell(&ToGuest::Seal(Seal {
-                warm: start.programs(),
-                ..self.seal(None)
-            }))?;
+            link.tell(&ToGuest::Seal(seal.clone()))?;
             wait_until_sealed(monitor, cancel, &mut layers)
         })?;
         group.remove()?;
         Ok(written.map(|written| Ahead {
-            written,
+            written: Arc::new(written),
             scratch,
             layers,
         }))
     }
 
     fn group(&self) -> Result<Group, Error> {
-        Group::create(&self.hierarchies, &self.shape.monitor_spec(&self.spec))
+        let memory_bytes = self.hypervisor.memory_bytes(self.shape);
+        let spec = self.shape.monitor_spec(&self.spec, memory_bytes);
+        Group::create(&self.hierarchies, &spec)
     }
 
     fn empty_scratch(&self) -> Result<HiddenFile, Error> {
@@ -210,7 +244,7 @@ impl Chamber for MachineChamber {
         cancel: &CancelToken,
     ) -> Result<Exit, Error> {
         let start = start_message(command, limits, self.spec.processes)?;
-        self.seal_ahead(&start, cancel);
+        self.look_for_sealed(start.programs(), self.expects_another, cancel);
         let ahead = self.sealing.ahead();
         let group = self.group()?;
         let scratch = match ahead {
@@ -284,6 +318,10 @@ impl Chamber for MachineChamber {
             sealed: Sealed { layers },
             wall,
         })
+    }
+
+    fn make_ready(&mut self, command: &Command, cancel: &CancelToken) {
+        self.look_for_sealed(programs(command), true, cancel);
     }
 
     fn expect_another(&mut self, another: bool) {

@@ -2,11 +2,14 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 
-use rustix::fs::{MemfdFlags, Mode, OFlags, SeekFrom, memfd_create, open, seek};
+use rustix::fs::{
+    FallocateFlags, MemfdFlags, Mode, OFlags, SeekFrom, fallocate, memfd_create, open, seek,
+};
 use rustix::io::Errno;
 
 use crate::Error;
@@ -52,24 +55,40 @@ impl HiddenFile {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
     }
 
+    /// What it takes of the disk or memory that it is on: holes take nothing.
+    pub(crate) fn allocated_bytes(&self) -> u64 {
+        const UNIT: u64 = 512;
+        self.0.metadata().map_or(0, |found| found.blocks() * UNIT)
+    }
+
+    /// Which parts of it are no holes.
+    pub(crate) fn data(&self) -> Result<Vec<Range<u64>>, Error> {
+        data(&self.0).map_err(|error| Error::host("cannot look for holes in a file", error))
+    }
+
+    /// Makes holes of all but these parts, which are in order. The rest must be zeros: whoever has mapped it sees no
+    /// difference.
+    pub(crate) fn keep_only(&self, parts: &[Range<u64>]) -> Result<(), Error> {
+        let failed = |error| Error::host("cannot make holes in a file", error);
+        let length = self.0.metadata().map_err(failed)?.len();
+        let ends = parts.iter().map(|part| part.start).chain([length]);
+        let starts = [0].into_iter().chain(parts.iter().map(|part| part.end));
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        for (start, end) in starts.zip(ends).filter(|(start, end)| start < end) {
+            fallocate(&self.0, flags, start, end - start).map_err(|errno| failed(errno.into()))?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn file(&self) -> &File {
         &self.0
     }
 }
 
 fn copy(source: &File, target: &File) -> io::Result<()> {
-    let length = source.metadata()?.len();
-    target.set_len(length)?;
+    target.set_len(source.metadata()?.len())?;
     let mut buffer = Vec::new();
-    let mut at = 0;
-    while at < length {
-        at = match seek(source, SeekFrom::Data(at)) {
-            Ok(data) => data,
-            // Nothing but a hole is left.
-            Err(Errno::NXIO) => break,
-            Err(errno) => return Err(errno.into()),
-        };
-        let end = seek(source, SeekFrom::Hole(at))?;
+    for Range { start: mut at, end } in data(source)? {
         while at < end {
             let piece = PIECE_BYTES.min(end - at);
             buffer.resize(usize::try_from(piece).unwrap_or(usize::MAX), 0);
@@ -81,10 +100,24 @@ fn copy(source: &File, target: &File) -> io::Result<()> {
     Ok(())
 }
 
+fn data(file: &File) -> io::Result<Vec<Range<u64>>> {
+    let mut parts = Vec::new();
+    let mut at = 0;
+    loop {
+        at = match seek(file, SeekFrom::Data(at)) {
+            Ok(data) => data,
+            // Nothing but a hole is left.
+            Err(Errno::NXIO) => return Ok(parts),
+            Err(errno) => return Err(errno.into()),
+        };
+        let end = seek(file, SeekFrom::Hole(at))?;
+        parts.push(at..end);
+        at = end;
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt as _;
-
     use super::*;
 
     #[test]
@@ -103,13 +136,29 @@ mod tests {
             assert_eq!(&bytes, b"first");
             copy.file().read_exact_at(&mut bytes, HOLE_BYTES).unwrap();
             assert_eq!(&bytes, b"last\0");
-            let metadata = copy.file().metadata().unwrap();
-            assert_eq!(metadata.len(), 2 * HOLE_BYTES);
-            assert!(
-                metadata.blocks() * 512 < HOLE_BYTES,
-                "{}",
-                metadata.blocks()
-            );
+            assert_eq!(copy.file().metadata().unwrap().len(), 2 * HOLE_BYTES);
+            let allocated = copy.allocated_bytes();
+            assert!((9..HOLE_BYTES).contains(&allocated), "{allocated}");
         }
+    }
+
+    #[test]
+    fn what_has_grown_is_given_back_and_what_was_there_stays() {
+        const STEP: u64 = 1 << 20;
+        let file = HiddenFile::in_memory().unwrap();
+        file.file().set_len(8 * STEP).unwrap();
+        file.file().write_all_at(b"here", 2 * STEP).unwrap();
+        let (data, before) = (file.data().unwrap(), file.allocated_bytes());
+        assert_eq!(data.len(), 1);
+        for at in [0, 4 * STEP, 8 * STEP - 1] {
+            file.file().write_all_at(&[0], at).unwrap();
+        }
+        assert!(file.allocated_bytes() > before);
+        file.keep_only(&data).unwrap();
+        assert_eq!(file.allocated_bytes(), before);
+        assert_eq!(file.file().metadata().unwrap().len(), 8 * STEP);
+        let mut bytes = [0; 4];
+        file.file().read_exact_at(&mut bytes, 2 * STEP).unwrap();
+        assert_eq!(&bytes, b"here");
     }
 }

@@ -1,10 +1,13 @@
 //! What starts machines, and what it is told about one.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::file::HiddenFile;
 use super::monitor::Monitor;
+use super::shelf::Weighed;
 use crate::cgroup::Group;
 use crate::network::MachineNetwork;
 use crate::{CancelToken, ChamberSpec, Error, Layer};
@@ -13,7 +16,7 @@ use crate::{CancelToken, ChamberSpec, Error, Layer};
 const GUEST_RESERVE_BYTES: u64 = 96 << 20;
 
 /// What the monitor needs beyond the guest's memory.
-const MONITOR_BYTES: u64 = 256 << 20;
+pub(crate) const MONITOR_BYTES: u64 = 256 << 20;
 
 /// Threads of a monitor beyond one for each CPU of the guest, and processes that hold it.
 const MONITOR_THREADS: u32 = 64;
@@ -42,6 +45,11 @@ pub(crate) trait Hypervisor: Send + Sync + fmt::Debug {
         Ok(None)
     }
 
+    /// What a machine may take of the host's memory.
+    fn memory_bytes(&self, shape: Shape) -> u64 {
+        shape.memory_bytes + MONITOR_BYTES
+    }
+
     /// What kind of machines they are, for results.
     fn layers(&self) -> Vec<Layer>;
 
@@ -63,6 +71,35 @@ pub(crate) enum Talked {
 pub(crate) struct WrittenDown {
     pub(crate) memory: HiddenFile,
     pub(crate) state: HiddenFile,
+    /// The parts of the memory that its guest had used.
+    used: Vec<Range<u64>>,
+}
+
+impl WrittenDown {
+    pub(crate) fn new(memory: HiddenFile, state: HiddenFile) -> Result<Self, Error> {
+        Ok(Self {
+            used: memory.data()?,
+            memory,
+            state,
+        })
+    }
+
+    /// Gives back what machines that went on from here have added: where one of them touches memory that this one never
+    /// did, the kernel puts a page of zeros here before it gives that machine a page of its own.
+    pub(crate) fn shed(&self) {
+        if let Err(error) = self.memory.keep_only(&self.used) {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "a template takes more memory than it needs"
+            );
+        }
+    }
+}
+
+impl Weighed for WrittenDown {
+    fn bytes(&self) -> u64 {
+        self.memory.allocated_bytes() + self.state.allocated_bytes()
+    }
 }
 
 /// A machine on its way up.
@@ -93,9 +130,9 @@ impl Shape {
     }
 
     /// The limits of the monitor's own group.
-    pub(super) fn monitor_spec(self, spec: &ChamberSpec) -> ChamberSpec {
+    pub(super) fn monitor_spec(self, spec: &ChamberSpec, memory_bytes: u64) -> ChamberSpec {
         ChamberSpec {
-            memory_bytes: self.memory_bytes + MONITOR_BYTES,
+            memory_bytes,
             processes: self.cpus + MONITOR_THREADS,
             ..spec.clone()
         }
@@ -113,7 +150,7 @@ pub(crate) struct Disks {
 pub(crate) struct Order<'a> {
     pub(crate) shape: Shape,
     /// What it goes on from, if it is not the shape's own beginning. Its disks must be as they were there.
-    pub(crate) from: Option<&'a WrittenDown>,
+    pub(crate) from: Option<&'a Arc<WrittenDown>>,
     pub(crate) disks: &'a Disks,
     pub(crate) group: &'a Group,
     pub(crate) cancel: &'a CancelToken,

@@ -8,17 +8,22 @@ mod file;
 mod hypervisor;
 mod initial;
 mod initramfs;
+mod kept;
 mod kernel;
 mod modules;
 mod monitor;
 mod scratch;
+mod shelf;
 mod unpacked;
 
 pub use backend::Machines;
 pub(crate) use boot::watch;
 pub use boot::{BootEnd, BootReport};
 pub(crate) use file::HiddenFile;
-pub(crate) use hypervisor::{Disks, Hypervisor, Order, Shape, Started, Talked, WrittenDown};
+pub(crate) use hypervisor::{
+    Disks, Hypervisor, MONITOR_BYTES, Order, Shape, Started, Talked, WrittenDown,
+};
 pub(crate) use initial::InitialFiles;
 pub use kernel::{GuestKernel, KernelError};
 pub(crate) use monitor::{Monitor, Process};
+pub(crate) use shelf::Shelf;

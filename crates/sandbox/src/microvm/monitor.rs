@@ -125,11 +125,11 @@ impl Monitor {
         self.process
     }
 
-    /// Waits for a booted guest's first word.
-    pub(crate) fn wait_until_up(&mut self) -> Result<(), Error> {
-        match self.wait_for_message(None)? {
+    /// Waits for a booted guest's first word, or until it is canceled.
+    pub(crate) fn wait_until_up(&mut self, cancel: Option<&CancelToken>) -> Result<(), Error> {
+        match self.wait_for_message(cancel)? {
             Some(message) => first_word(message).map(drop),
-            None => Err(Error::NotReady),
+            None => Ok(()),
         }
     }
 

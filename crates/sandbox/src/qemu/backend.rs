@@ -1,9 +1,9 @@
 //! Starting QEMU's machines.
 
-use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::arguments::{Boot, Console, Hardware, Memory, program_for_this_host};
@@ -12,8 +12,8 @@ use super::template::{CONTROL, Recipe, restore, socket_pair, write_down};
 use crate::guest::Leash;
 use crate::link::Link;
 use crate::microvm::{
-    GuestKernel, HiddenFile, Hypervisor, InitialFiles, Monitor, Order, Process, Shape, Started,
-    Talked, WrittenDown,
+    GuestKernel, HiddenFile, Hypervisor, InitialFiles, MONITOR_BYTES, Monitor, Order, Process,
+    Shape, Shelf, Started, Talked, WrittenDown,
 };
 use crate::network::MachineNetwork;
 use crate::{Error, Layer};
@@ -46,6 +46,9 @@ const CONFINEMENT: &str = "on,obsolete=deny,elevateprivileges=deny,spawn=deny,re
 const CONFINEMENT_OF_TEMPLATES: &str =
     "on,obsolete=deny,elevateprivileges=deny,resourcecontrol=deny";
 
+/// Five or six templates of each kind: a booted guest has touched about a hundred megabytes.
+const KEPT_BYTES: u64 = 640 << 20;
+
 #[derive(Clone, Debug)]
 pub struct QemuConfig {
     pub program: PathBuf,
@@ -53,6 +56,9 @@ pub struct QemuConfig {
     pub accelerator: Accelerator,
     /// For disks and templates. Files there have no names, so nothing is left in it.
     pub work_dir: PathBuf,
+    /// What templates may take of the host's memory while no run uses them: those of each shape of machine, and again as
+    /// much those with a sealed chamber. With nothing to keep them in there are none, and every machine boots.
+    pub kept_bytes: u64,
 }
 
 impl QemuConfig {
@@ -67,7 +73,18 @@ impl QemuConfig {
             kernel,
             accelerator,
             work_dir: work_dir.into(),
+            kept_bytes: KEPT_BYTES,
         }
+    }
+}
+
+/// Gives back, after a machine, what it has added to its template.
+#[derive(Debug)]
+struct Shedding(Arc<WrittenDown>);
+
+impl Drop for Shedding {
+    fn drop(&mut self) {
+        self.0.shed();
     }
 }
 
@@ -76,42 +93,72 @@ impl QemuConfig {
 pub(crate) struct Qemu {
     config: QemuConfig,
     initial: InitialFiles,
-    templates: Mutex<BTreeMap<Shape, Arc<WrittenDown>>>,
+    templates: Shelf<Shape, WrittenDown>,
+    /// Held while a template is made. Others wait meanwhile: they need it too, or its CPU time.
+    making: Mutex<()>,
 }
 
 impl Qemu {
     pub(crate) fn new(config: QemuConfig) -> Self {
         Self {
-            config,
             initial: InitialFiles::default(),
-            templates: Mutex::default(),
+            templates: Shelf::new(config.kept_bytes),
+            making: Mutex::default(),
+            config,
         }
     }
 
-    /// The template of a shape, made on first use. Others wait meanwhile: they need it too, or its CPU time.
+    /// The template of a shape, made on first use.
     fn template(&self, shape: Shape) -> Result<Arc<WrittenDown>, Error> {
-        let mut templates = self
-            .templates
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(template) = templates.get(&shape) {
-            return Ok(Arc::clone(template));
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(template) = self.templates.find(&shape) {
+            return Ok(template);
         }
-        let QemuConfig {
-            kernel, work_dir, ..
-        } = &self.config;
+        let [kernel, initramfs] = self.initial_files()?;
         let recipe = Recipe {
             program: &self.config.program,
             accelerator: self.config.accelerator,
             boot: Boot {
-                kernel: &self.initial.kernel(kernel, work_dir)?,
-                initramfs: &self.initial.file(kernel, work_dir)?.path(),
+                kernel: &kernel,
+                initramfs: &initramfs,
             },
-            work_dir,
+            work_dir: &self.config.work_dir,
         };
         let template = Arc::new(recipe.make(shape)?);
-        templates.insert(shape, Arc::clone(&template));
+        self.templates.keep(shape, &template);
         Ok(template)
+    }
+
+    /// The kernel and the initial file system, by paths.
+    fn initial_files(&self) -> Result<[String; 2], Error> {
+        let QemuConfig {
+            kernel, work_dir, ..
+        } = &self.config;
+        Ok([
+            self.initial.kernel(kernel, work_dir)?,
+            self.initial.file(kernel, work_dir)?.path(),
+        ])
+    }
+
+    fn keeps_templates(&self) -> bool {
+        self.config.kept_bytes > 0
+    }
+
+    /// A machine that has come up by itself: only then can it be told what time it is. Who talks to the guest of one that
+    /// was canceled meanwhile sees the cancel.
+    fn booted(&self, order: &Order<'_>) -> Result<Monitor, Error> {
+        let [kernel, initramfs] = self.initial_files()?;
+        let boot = Boot {
+            kernel: &kernel,
+            initramfs: &initramfs,
+        };
+        let hardware = self.hardware(order, Some(boot), Memory::Own);
+        let (command, ours) = self.command(order, &hardware, Vec::new(), CONFINEMENT)?;
+        let mut monitor = self.spawn(order, command, ours)?;
+        monitor
+            .wait_until_up(Some(order.cancel))
+            .map_err(|error| monitor.explain(error))?;
+        Ok(monitor)
     }
 
     /// A machine that goes on where its template was stopped, and the way to its monitor.
@@ -122,36 +169,15 @@ impl Qemu {
         memory: Memory<'_>,
         confinement: &str,
     ) -> Result<(Monitor, Qmp), Error> {
-        let network = order
-            .network
-            .map(|network| network.open(None))
-            .transpose()?;
-        let hardware = Hardware {
-            accelerator: self.config.accelerator,
-            shape: order.shape,
-            boot: None,
-            disks: order.disks,
-            memory,
-            tap: order.network.map(MachineNetwork::device),
-        };
-        let (ours, guests) = socket_pair()?;
+        let hardware = self.hardware(order, None, memory);
+        let files = vec![state.path()];
+        let (mut command, ours) = self.command(order, &hardware, files, confinement)?;
         let (control, monitors) = socket_pair()?;
-        let leash = Leash {
-            files: vec![state.path()],
-            groups: order.group.entrances(),
-            cores: order.cores.to_vec(),
-            changes_user: false,
-        };
-        let mut command = leash.command(&self.config.program)?;
         command
-            .args(hardware.arguments(Console::None))
             .args(CONTROL)
-            .args(["-incoming", "defer", "-sandbox", confinement])
-            .stdin(Stdio::from(OwnedFd::from(guests)))
+            .args(["-incoming", "defer"])
             .stdout(Stdio::from(OwnedFd::from(monitors)));
-        let log = HiddenFile::create(&self.config.work_dir)?;
-        let monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?)
-            .keeping(Box::new(network));
+        let monitor = self.spawn(order, command, ours)?;
         let restored = Qmp::greet(control).and_then(|mut qmp| {
             restore(&mut qmp, STATE_DESCRIPTOR)?;
             Ok(qmp)
@@ -162,6 +188,61 @@ impl Qemu {
             Err(error) => Err(error),
         }
     }
+
+    fn hardware<'a>(
+        &self,
+        order: &Order<'a>,
+        boot: Option<Boot<'a>>,
+        memory: Memory<'a>,
+    ) -> Hardware<'a> {
+        Hardware {
+            accelerator: self.config.accelerator,
+            shape: order.shape,
+            boot,
+            disks: order.disks,
+            memory,
+            tap: order.network.map(MachineNetwork::device),
+        }
+    }
+
+    /// QEMU on its leash, and our end of the way to its guest.
+    fn command(
+        &self,
+        order: &Order<'_>,
+        hardware: &Hardware<'_>,
+        files: Vec<String>,
+        confinement: &str,
+    ) -> Result<(Command, UnixStream), Error> {
+        let (ours, guests) = socket_pair()?;
+        let leash = Leash {
+            files,
+            groups: order.group.entrances(),
+            cores: order.cores.to_vec(),
+            changes_user: false,
+        };
+        let mut command = leash.command(&self.config.program)?;
+        command
+            .args(hardware.arguments(Console::None))
+            .args(["-sandbox", confinement])
+            .stdin(Stdio::from(OwnedFd::from(guests)))
+            .stdout(Stdio::null());
+        Ok((command, ours))
+    }
+
+    fn spawn(
+        &self,
+        order: &Order<'_>,
+        command: Command,
+        ours: UnixStream,
+    ) -> Result<Monitor, Error> {
+        let network = order
+            .network
+            .map(|network| network.open(None))
+            .transpose()?;
+        let log = HiddenFile::create(&self.config.work_dir)?;
+        let monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?);
+        Ok(monitor.keeping(Box::new(network)))
+    }
 }
 
 impl Hypervisor for Qemu {
@@ -170,20 +251,31 @@ impl Hypervisor for Qemu {
     }
 
     fn warm_up(&self, shape: Shape) -> Result<(), Error> {
-        self.template(shape).map(drop)
+        if self.keeps_templates() {
+            return self.template(shape).map(drop);
+        }
+        self.initial_files().map(drop)
     }
 
     fn start(&self, order: &Order<'_>) -> Result<Started, Error> {
-        let template = self.template(order.shape)?;
+        if !self.keeps_templates() {
+            return Ok(Started {
+                monitor: self.booted(order)?,
+                layers: vec![Layer::applied("start", "booted")],
+            });
+        }
         let (from, how) = match order.from {
-            Some(sealed) => (sealed, "from a template with its chamber sealed"),
-            None => (&*template, "from a template"),
+            Some(sealed) => (
+                Arc::clone(sealed),
+                "from a template with its chamber sealed",
+            ),
+            None => (self.template(order.shape)?, "from a template"),
         };
         let memory = from.memory.path();
         let (monitor, _) =
             self.restored(order, &from.state, Memory::CopyOf(&memory), CONFINEMENT)?;
         Ok(Started {
-            monitor,
+            monitor: monitor.keeping(Box::new(Shedding(from))),
             layers: vec![Layer::applied("start", how)],
         })
     }
@@ -202,9 +294,15 @@ impl Hypervisor for Qemu {
             Talked::Broken => Ok(None),
             Talked::Done => {
                 let state = write_down(&mut qmp, &self.config.work_dir)?;
-                Ok(Some(WrittenDown { memory, state }))
+                WrittenDown::new(memory, state).map(Some)
             }
         }
+    }
+
+    /// Each page that a machine is the first to touch is there twice: in its template, as zeros, and for itself.
+    fn memory_bytes(&self, shape: Shape) -> u64 {
+        let times = if self.keeps_templates() { 2 } else { 1 };
+        times * shape.memory_bytes + MONITOR_BYTES
     }
 
     fn layers(&self) -> Vec<Layer> {

@@ -75,10 +75,10 @@ impl Recipe<'_> {
         let log = HiddenFile::create(self.work_dir)?;
         let mut monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?);
         monitor
-            .wait_until_up()
+            .wait_until_up(None)
             .map_err(|error| monitor.explain(error))?;
         let state = write_down(&mut Qmp::greet(control)?, self.work_dir)?;
-        Ok(WrittenDown { memory, state })
+        WrittenDown::new(memory, state)
     }
 }
 

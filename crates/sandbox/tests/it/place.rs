@@ -55,8 +55,17 @@ pub(crate) fn qemu() -> Place {
 }
 
 fn new_qemu(clock: Arc<HostClock>) -> Arc<dyn Backend> {
+    qemu_of(clock, |_| {})
+}
+
+/// One of the test's own, with something changed.
+pub(crate) fn qemu_of(
+    clock: Arc<HostClock>,
+    change: impl FnOnce(&mut QemuConfig),
+) -> Arc<dyn Backend> {
     let kernel = GuestKernel::find().expect("no guest kernel: run `cargo xtask setup`");
-    let config = QemuConfig::new(kernel, Accelerator::Tcg, env!("CARGO_TARGET_TMPDIR"));
+    let mut config = QemuConfig::new(kernel, Accelerator::Tcg, env!("CARGO_TARGET_TMPDIR"));
+    change(&mut config);
     Arc::new(Machines::qemu(config, clock))
 }
 
@@ -195,7 +204,7 @@ impl Finished {
 }
 
 /// A base as a disk, made by the reference program. It stays for the next time.
-fn disk_of(base: &Path) -> PathBuf {
+pub(crate) fn disk_of(base: &Path) -> PathBuf {
     let disk = base.with_extension("ext4");
     if disk.exists() {
         return disk;

@@ -1,6 +1,7 @@
 //! Real images from a registry on loopback, run in real chambers. Needs Linux with user namespaces and `busybox` linked
 //! statically.
 
+mod ahead;
 mod blackbox;
 mod network;
 mod registry;

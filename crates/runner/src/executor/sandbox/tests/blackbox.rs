@@ -52,7 +52,7 @@ black_box! {
 pub(super) type MakeBackend = fn() -> Box<dyn Backend>;
 
 async fn the_image_says_how_it_runs(on: MakeBackend) {
-    let lines = "1000\n1001\n/work\nhello\n";
+    let lines = "1000\n1001\n/bench\nhello\n";
     assert_eq!(stdout(on, |_| {}).await, [lines]);
 }
 
@@ -122,10 +122,10 @@ async fn files_come_out_of_every_iteration(on: MakeBackend) {
     let execution = run(on, |job| {
         shell_form("echo 42 > answer")(job);
         job.config.iter = Some(2);
-        job.config.file_paths = Some(vec!["/work/answer".to_owned()]);
+        job.config.file_paths = Some(vec!["/bench/answer".to_owned()]);
     });
     for result in results(&execution.await) {
-        assert_eq!(result.output.unwrap()["/work/answer"], "42\n");
+        assert_eq!(result.output.unwrap()["/bench/answer"], "42\n");
     }
 }
 
@@ -174,7 +174,7 @@ pub(super) async fn run(on: MakeBackend, change: impl FnOnce(&mut ClaimedJob)) -
 }
 
 /// An image of two layers that says everything an image can say.
-fn two_layers(directory: &Path, layout: &Layout) -> Image {
+pub(super) fn two_layers(directory: &Path, layout: &Layout) -> Image {
     use std::os::unix::fs::PermissionsExt as _;
     let lower = recipe(directory);
     let Source::Directory(root) = &lower.source else {
@@ -194,13 +194,13 @@ fn two_layers(directory: &Path, layout: &Layout) -> Image {
     for (file, word) in [("second", "second"), ("both", "second"), (".wh.hidden", "")] {
         write(&upper.join("etc").join(file), word);
     }
-    write(&upper.join("work/.keep"), "");
+    write(&upper.join("bench/.keep"), "");
     let everybody = std::fs::Permissions::from_mode(0o777);
-    std::fs::set_permissions(upper.join("work"), everybody).unwrap();
+    std::fs::set_permissions(upper.join("bench"), everybody).unwrap();
     let lower = build(
         &Recipe {
             user: Some("1000:1001".to_owned()),
-            workdir: Some("/work".to_owned()),
+            workdir: Some("/bench".to_owned()),
             cmd: vec!["/bin/busybox id -u; /bin/busybox id -g; pwd; echo $GREETING".to_owned()],
             ..lower
         },
