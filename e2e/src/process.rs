@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 /// The program under test, beside the tests that cargo built.
 pub fn program() -> PathBuf {
@@ -111,13 +111,22 @@ impl Process {
         self.child.id()
     }
 
+    fn pid(&self) -> Pid {
+        let id = i32::try_from(self.child.id()).ok();
+        id.and_then(Pid::from_raw).expect("a pid")
+    }
+
     pub fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id())
-            .ok()
-            .and_then(Pid::from_raw)
-            .expect("a pid");
         // It may have ended by itself.
-        let _ = kill_process(pid, signal);
+        let _ = kill_process(self.pid(), signal);
+    }
+
+    /// Whether it has ended by itself, for whoever would wait in vain for what it does.
+    pub fn has_ended(&self) -> bool {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(self.pid()), look)
+            .expect("a child can be waited for")
+            .is_some()
     }
 
     /// Waits for its end; the exit code, or `None` when a signal ended it.

@@ -72,7 +72,7 @@ async fn killed_while_it_pulls() {
         let report = Town::submit(&client, "test:large").await.unwrap();
         (client, report)
     });
-    wait_until(|| !staged(&town).is_empty());
+    wait_until(&runner.process, || !staged(&town).is_empty());
     // From now on not one more byte of the image comes.
     server.process.signal(Signal::STOP);
     let staged = staged(&town);
@@ -116,7 +116,7 @@ fn killed_while_it_unpacks() {
             .map(|path| walk(path).len())
             .sum::<usize>()
     };
-    wait_until(|| unpacked() > 100);
+    wait_until(&runner, || unpacked() > 100);
     assert!(unpacked() < 20_000, "it was faster than the test");
     kill_and_start_again(&town, runner, &[]);
 }
@@ -128,7 +128,7 @@ fn killed_while_it_sets_a_machine_up() {
         .with(&["--backend", "qemu"])
         .start(&town);
     // The first machine of a shape boots for seconds before any job runs in one.
-    wait_until(|| {
+    wait_until(&runner, || {
         descendants(runner.id())
             .iter()
             .any(|process| name_of(*process).starts_with("qemu"))
@@ -187,15 +187,15 @@ async fn killed_while_it_delivers() {
     }
     // From now on the server neither answers nor hangs up.
     server.process.signal(Signal::STOP);
-    wait_until(|| !spooled().is_empty());
+    wait_until(&runner.process, || !spooled().is_empty());
     let id = runner.process.id();
     let watched = watch(id);
     runner.process.kill();
     server.process.signal(Signal::CONT);
-    let _next = town.runner_again(&server);
+    let next = town.runner_again(&server);
     let ended = Town::ended(&client, job).await;
     assert_eq!(ended.status, Status::Processed);
-    wait_until(|| spooled().is_empty());
+    wait_until(&next.process, || spooled().is_empty());
     assert_nothing_is_left(&town, id, &watched);
 }
 
@@ -204,7 +204,9 @@ fn kill_while_running(more: &[&str]) {
     let forever = Run::layout(&town, "forever", "echo up > /up; sleep 1000").with(more);
     let runner = forever.start(&town);
     // Whatever runs the command is in a group of its own, and has the command's shell and its sleep below it.
-    wait_until(|| !groups_of(runner.id()).is_empty() && !descendants(runner.id()).is_empty());
+    wait_until(&runner, || {
+        !groups_of(runner.id()).is_empty() && !descendants(runner.id()).is_empty()
+    });
     kill_and_start_again(&town, runner, more);
 }
 
@@ -298,8 +300,10 @@ fn ends_soon(process: &OwnedFd) -> bool {
     poll(&mut fds, Some(&minute)).unwrap() == 1
 }
 
-fn wait_until(happened: impl Fn() -> bool) {
+/// Waits until a runner has done something.
+fn wait_until(runner: &Process, happened: impl Fn() -> bool) {
     while !happened() {
+        assert!(!runner.has_ended(), "the runner ended before that");
         std::thread::yield_now();
     }
 }
