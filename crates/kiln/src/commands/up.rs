@@ -100,6 +100,7 @@ fn this_machine() -> Result<NewSpec, Failure> {
         memory: 512 << 20,
         disk: 512 << 20,
         network: false,
+        shared: false,
         fallback: true,
     })
 }

@@ -366,6 +366,7 @@ fn encode(message: &Outgoing, host: Option<&HostFacts>) -> String {
                 channel: None,
                 checksum: None,
                 host: host.cloned(),
+                slots: None,
             }),
         },
         Outgoing::Running => RunnerMessage::Running,
