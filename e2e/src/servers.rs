@@ -205,6 +205,7 @@ async fn make_spec(client: &Client) {
         memory: 1 << 20,
         disk: 1 << 20,
         network: false,
+        shared: false,
         fallback: true,
     };
     client.create_spec(&spec).await.expect("a spec");

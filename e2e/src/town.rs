@@ -129,6 +129,7 @@ impl Town {
             memory: 256 << 20,
             disk: 64 << 20,
             network: false,
+            shared: false,
             fallback: true,
         };
         client.create_spec(&spec).await.expect("a spec");

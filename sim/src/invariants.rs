@@ -19,6 +19,7 @@ mod i13_every_job_ends;
 mod limits;
 mod queue_counts;
 mod session;
+mod slots;
 mod timers;
 
 use kiln_model::{Millis, Trigger};
@@ -75,6 +76,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("limits", limits::check),
     ("queue counts", queue_counts::check),
     ("session", session::check),
+    ("slots", slots::check),
     ("causes", causes::check),
     ("timers", timers::check),
     ("dead letters", dead_letters::check),

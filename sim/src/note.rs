@@ -12,6 +12,8 @@ pub(crate) enum Note {
     /// what it ran.
     Claim {
         runner: i64,
+        /// Of several; none is the whole runner.
+        slot: Option<u32>,
         forgets: bool,
         got: Option<i64>,
     },

@@ -45,7 +45,8 @@ pub(crate) struct Server {
     /// Leases that a flush found to be over: their next heartbeat is told.
     over: BTreeSet<(i64, i64)>,
     sessions: BTreeMap<u64, Session>,
-    newest: BTreeMap<i64, u64>,
+    /// By runner and the number of its slot.
+    newest: BTreeMap<(i64, u32), u64>,
 }
 
 /// Why a call has no answer.

@@ -85,7 +85,7 @@ impl Snapshot {
         snapshot.read_minutes(query)?;
         let rows = query.query(
             "SELECT id, status, epoch, runner_id, published, retry_count, cause, events, admitted, timer_due, \
-             timer_seq, root_id, queue_id, lease_tick, modified FROM job",
+             timer_seq, root_id, queue_id, lease_tick, modified, slot FROM job",
             &[],
         )?;
         for Row(fingerprint) in rows {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kiln_control::bench::BenchSettings;
 use kiln_control::{Denied, queues};
 use kiln_model::v0::{Architecture, OperatingSystem};
-use kiln_model::{Entropy as _, Kind, Millis, RunnerUuid, SpecUuid, Timeouts};
+use kiln_model::{Entropy as _, Kind, Millis, RunnerUuid, Slot, SpecUuid, Timeouts};
 use kiln_store::Tx;
 use kiln_store::sql::spec::Spec;
 use kiln_store::sql::{lane, runner, spec};
@@ -33,6 +33,14 @@ pub(crate) struct Resident {
     pub(crate) lanes: Vec<i64>,
 }
 
+impl Resident {
+    /// Each has a process of its own on the bench channel.
+    pub(crate) fn bench_slots(&self) -> impl Iterator<Item = Slot> {
+        let slots = u32::try_from(self.slots).unwrap_or(1);
+        (0..slots).filter_map(move |number| Slot::new(number, slots))
+    }
+}
+
 /// What is drawn before anything is written, because a transaction may run again.
 #[derive(Clone, Debug)]
 pub(crate) struct Blueprint {
@@ -49,7 +57,8 @@ impl Blueprint {
     pub(crate) fn draw(rng: &mut Rng) -> Self {
         let mut runners = Vec::new();
         for _ in 0..rng.within(1..=2) {
-            runners.push((Kind::Bench, 1));
+            let slots = if rng.percent(50) { 2 } else { 1 };
+            runners.push((Kind::Bench, slots));
         }
         for _ in 0..rng.within(1..=2) {
             let slots = if rng.percent(60) { 2 } else { 1 };
@@ -169,5 +178,6 @@ fn new_spec(wall: Millis, lane: i64, slug: &str, entropy: &SeededEntropy) -> Spe
         created: wall,
         modified: wall,
         archived: None,
+        shared: first[0] & 0x80 != 0,
     }
 }

@@ -24,7 +24,7 @@ mod waiting;
 
 pub use abandon::abandon;
 pub use cancel::{Canceled, cancel, runner_canceled};
-pub use claim::{Claim, claim};
+pub use claim::{Claim, Claimed, claim};
 pub use complete::{Delivered, Output, complete};
 pub use fail::fail;
 pub use lift::lift;

@@ -107,6 +107,8 @@ pub enum Who {
     Address(IpAddr),
     /// Of a row: a person, a project, an organization, a runner.
     Row(i64),
+    /// Of one slot of a runner: each has as many connections as a runner without slots.
+    Slot(i64, u32),
 }
 
 /// Somebody did as much as they may.
@@ -281,7 +283,7 @@ impl Who {
                 let network = u128::from(address) & !u128::from(u64::MAX);
                 Self::Address(IpAddr::V6(network.into()))
             }
-            Self::Address(IpAddr::V4(_)) | Self::Row(_) => self,
+            Self::Address(IpAddr::V4(_)) | Self::Row(_) | Self::Slot(..) => self,
         }
     }
 }

@@ -11,6 +11,8 @@ pub enum Guard {
     Fencing,
     /// B1: a job that never ran owes nothing.
     BillFromStart,
+    /// A job that does not share has its runner to itself.
+    Exclusivity,
 }
 
 thread_local! {

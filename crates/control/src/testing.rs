@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kiln_kernel::{Worker, WorkerConfig};
-use kiln_model::{Digest, Kind, Millis, Priority, Retry, RunnerUuid, Status, Timeouts};
+use kiln_model::{Digest, Kind, Millis, Priority, Retry, RunnerUuid, Slot, Status, Timeouts};
 use kiln_store::sql::job::{self, Job, NewJob};
 use kiln_store::sql::{job_event, lane, runner};
 use kiln_store::tape::KernelStore;
@@ -190,6 +190,7 @@ impl World {
             retry_of: None,
             root: None,
             created: self.store.ledger.wall(),
+            shared: false,
         }
     }
 
@@ -198,11 +199,16 @@ impl World {
     }
 
     pub(crate) fn claim(&self, runner: i64) -> Option<Job> {
+        self.claim_in(runner, Slot::WHOLE).into_job()
+    }
+
+    pub(crate) fn claim_in(&self, runner: i64, slot: Slot) -> jobs::Claimed {
         self.write(move |tx| {
             jobs::claim(
                 tx,
                 &Claim {
                     runner,
+                    slot,
                     actor: "test",
                     lease_id: None,
                 },

@@ -204,6 +204,9 @@ pub(crate) struct Up {
     /// Directory for the runner's cache and spool [env: KILN_RUNNER_DATA] [default: DATA/runner]
     #[arg(long, value_name = "DIR")]
     pub(crate) runner_data: Option<String>,
+    /// How many jobs its runner carries at once, as `kiln runner up --slots` [env: KILN_SLOTS] [default: 1]
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) slots: Option<String>,
     #[command(flatten)]
     pub(crate) chambers: Chambers,
 }

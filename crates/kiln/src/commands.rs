@@ -139,6 +139,7 @@ fn given(command: &Command) -> Flags {
         Command::Up(up) => {
             let mut flags = server(&up.server);
             flags.push(("runner-data", up.runner_data.clone()));
+            flags.push(("slots", up.slots.clone()));
             flags.extend(up.chambers.settings());
             flags
         }
@@ -147,6 +148,7 @@ fn given(command: &Command) -> Flags {
             ("key", up.key.clone()),
             ("runner", up.runner.clone()),
             ("runner-data", up.runner_data.clone()),
+            ("slots", up.slots.clone()),
             ("auto-update", up.auto_update.clone()),
             ("tuning", up.tuning.tuning.clone()),
             ("knobs", up.tuning.knobs.clone()),

@@ -194,6 +194,12 @@ pub(crate) const KNOWN: &[Known] = &[
         "directory for the runner's cache and spool",
     ),
     known(
+        "slots",
+        "KILN_SLOTS",
+        Some("1"),
+        "how many jobs a runner carries at once, as far as they share; 1 to 64",
+    ),
+    known(
         "auto-update",
         "KILN_AUTO_UPDATE",
         Some("off"),

@@ -5,6 +5,7 @@ mod id;
 mod name;
 pub mod operator;
 mod policy;
+mod slot;
 mod status;
 mod time;
 mod transition;
@@ -22,6 +23,7 @@ pub use name::{
     ResourceName, Slug,
 };
 pub use policy::{Priority, Retry, RetryDecision, Timeouts};
+pub use slot::Slot;
 pub use status::{Kind, Status, Trigger};
 pub use time::{Clock, Entropy, Millis};
 pub use transition::{Source, TRANSITIONS, Transition, next};

@@ -23,7 +23,7 @@ mod server;
 mod spec;
 
 pub use adapter::{Adapter, UnknownAdapter};
-pub use channel::{HostFacts, RunnerMessage, RunnerMetadata, ServerMessage};
+pub use channel::{HostFacts, RunnerMessage, RunnerMetadata, SLOTS_HEADER, ServerMessage};
 pub use conditions::{
     Conditions, CpuSample, Frequency, IterationUsage, Pressure, SealedLayer, StageTimes, Truncated,
 };

@@ -1,5 +1,6 @@
 //! The agent: a pure state machine, and the one task that owns it and carries out what it wants.
 
+mod agents;
 mod backoff;
 mod config;
 mod disk;
@@ -12,6 +13,7 @@ mod state;
 mod upload;
 mod work;
 
+pub use agents::Agents;
 pub use config::AgentConfig;
 pub use error::AgentError;
 pub use event::{Effect, Event, Exit, Moment, Outgoing, Remark};

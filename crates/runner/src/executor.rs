@@ -1,6 +1,7 @@
 //! What carries out a job, and what it tells about it.
 
 mod conditions;
+mod in_turn;
 mod live;
 mod quiet;
 mod sandbox;
@@ -13,11 +14,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{MAX_MESSAGE_BYTES, Output};
 
+pub(crate) use in_turn::InTurn;
 pub use live::LiveOutput;
 pub use quiet::QuietHost;
 pub use sandbox::{LocalImage, LocalJob, SandboxExecutor, SandboxExecutorConfig};
 
-/// Carries out jobs, one at a time.
+/// Carries out jobs: one at a time, or several that share the host.
 pub trait Executor: Send + Sync + fmt::Debug {
     /// Does everything that comes before the command runs. Ends soon after a cancel.
     fn set_up(

@@ -12,8 +12,8 @@ mod timer;
 mod update;
 
 pub use agent::{
-    Agent, AgentConfig, AgentError, Effect, Ended, Event, Exit, Moment, Outgoing, Phase, Remark,
-    Shutdown, State,
+    Agent, AgentConfig, AgentError, Agents, Effect, Ended, Event, Exit, Moment, Outgoing, Phase,
+    Remark, Shutdown, State,
 };
 pub use delivery::{Attachment, Delivery, MAX_MESSAGE_BYTES, NotADelivery};
 pub use executor::{

@@ -6,6 +6,7 @@
 //! <data>/spool/<job>      its checksum and its terminal message, until that is acknowledged
 //! <data>/spool/<job>.bad  what did not read back as written; kept for a person to look at
 //! <data>/spool/<job>.large  output that goes beside the message; there before the message, and gone after it
+//! <data>/slots/<number>/  the same again for each slot of the runner but the first
 //! ```
 //!
 //! Every file appears whole or not at all: written beside, synced, renamed, and the directory synced. A result
@@ -64,6 +65,23 @@ impl Spool {
             results,
             _lock: lock,
         })
+    }
+
+    /// The directories in a directory that may not be there.
+    pub(crate) fn directories(below: &Path) -> Result<Vec<PathBuf>, AgentError> {
+        let entries = match fs::read_dir(below) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed("read", below)(error)),
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(failed("read", below))?.path();
+            if path.is_dir() {
+                found.push(path);
+            }
+        }
+        Ok(found)
     }
 
     /// What an earlier process has left, oldest job first. A job it held without a result is reported as failed.

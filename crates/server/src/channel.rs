@@ -29,14 +29,16 @@ pub(crate) use registry::Channels;
 pub(crate) use uploads::{finish_upload, get_upload_progress, put_upload_chunk};
 
 use axum::extract::ws::WebSocketUpgrade;
-use axum::extract::{Path, State};
+use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use kiln_control::limits::{Limited, Who};
 use kiln_control::live::MAX_PIECE_BYTES;
-use kiln_model::v0::{LIVE_OUTPUT_HEADER, OUTPUT_LIMIT_HEADER};
+use kiln_model::Slot;
+use kiln_model::v0::{LIVE_OUTPUT_HEADER, OUTPUT_LIMIT_HEADER, SLOTS_HEADER};
 use kiln_store::sql::runner::{self, Runner};
+use serde::Deserialize;
 
 use crate::app::{App, Shared};
 use crate::error::{ApiError, ApiResult};
@@ -50,22 +52,56 @@ pub(crate) const MAX_MESSAGE: usize = 4 * 1024 * 1024;
 const OUTPUT_LIMIT: HeaderName = HeaderName::from_static(OUTPUT_LIMIT_HEADER);
 /// What a runner may tell while a job runs, in one message; stock runners overlook it.
 const LIVE_OUTPUT: HeaderName = HeaderName::from_static(LIVE_OUTPUT_HEADER);
+/// How many slots a runner may have; stock runners overlook it.
+const SLOTS: HeaderName = HeaderName::from_static(SLOTS_HEADER);
 /// Small, because there may be ten thousand idle channels.
 const BUFFER: usize = 1024;
 
-/// `GET /v0/runners/{runner}/channel`.
+/// Which slot of its runner a channel is for: none is the whole runner.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Slots {
+    slot: Option<u32>,
+    slots: Option<u32>,
+}
+
+impl Slots {
+    fn read(&self) -> ApiResult<Slot> {
+        let slot = match (self.slot, self.slots) {
+            (None, None) => Some(Slot::WHOLE),
+            (Some(number), Some(of)) => Slot::new(number, of),
+            (Some(_), None) | (None, Some(_)) => None,
+        };
+        slot.ok_or_else(|| {
+            ApiError::bad_request(format!(
+                "`slot` and `slots` go together, `slots` is from 1 to {}, and `slot` is from 0 and below `slots`",
+                Slot::MOST
+            ))
+        })
+    }
+}
+
+/// `GET /v0/runners/{runner}/channel`, with `?slot=0&slots=2` for one slot of a runner that has two.
 pub(crate) async fn open_channel(
     State(app): State<Shared>,
     Path(reference): Path<String>,
+    UrlQuery(slots): UrlQuery<Slots>,
     parts: Parts,
     upgrade: WebSocketUpgrade,
 ) -> ApiResult<Response> {
     let runner = authenticate(&app, reference, &parts).await?;
-    let (who, wall) = (Who::Row(runner.id), app.wall());
-    app.limits.take(Limited::RunnerConnects, who, wall)?;
+    let slot = slots.read()?;
+    let who = match slot.number() {
+        0 => Who::Row(runner.id),
+        number => Who::Slot(runner.id, number),
+    };
+    app.limits.take(Limited::RunnerConnects, who, app.wall())?;
     let output_limit = app.output_limit;
-    let answer = limited(upgrade).on_upgrade(move |socket| session::run(app, runner, socket));
-    Ok(with_offers(answer, output_limit))
+    let answer = limited(upgrade).on_upgrade(move |socket| session::run(app, runner, slot, socket));
+    let mut answer = with_offers(answer, output_limit);
+    answer
+        .headers_mut()
+        .insert(SLOTS, HeaderValue::from(Slot::MOST));
+    Ok(answer)
 }
 
 /// Says what a runner may do beside its messages.

@@ -43,6 +43,7 @@ pub(crate) fn spec(spec: &Spec) -> v0::Spec {
         created: DateTime(spec.created),
         modified: DateTime(spec.modified),
         archived: spec.archived.map(DateTime),
+        shared: spec.shared,
     }
 }
 

@@ -9,6 +9,8 @@ pub enum Bell {
     Job(i64),
     /// Something about this runner changed: its credential, whether it may take work.
     Runner(i64),
+    /// A slot of this runner came free: a job in it ended.
+    Slots(i64),
     /// The kernel has a new frame or an earlier timer.
     Kernel,
 }

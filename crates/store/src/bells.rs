@@ -256,7 +256,7 @@ impl Hub {
                     self.ring_one(id, bell);
                 }
             }
-            Bell::Job(_) | Bell::Runner(_) | Bell::Kernel => {
+            Bell::Job(_) | Bell::Runner(_) | Bell::Slots(_) | Bell::Kernel => {
                 let all: Vec<u64> = audience
                     .waiting
                     .values()

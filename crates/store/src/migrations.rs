@@ -68,6 +68,10 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "0011_lighter_jobs",
         script: Script::Portable(include_str!("../migrations/0011_lighter_jobs.sql")),
     },
+    Migration {
+        name: "0012_slots",
+        script: Script::Portable(include_str!("../migrations/0012_slots.sql")),
+    },
 ];
 
 impl Script {

@@ -35,4 +35,6 @@ mod server;
 #[cfg(test)]
 mod several_servers;
 #[cfg(test)]
+mod slots;
+#[cfg(test)]
 mod unreadable;

@@ -34,7 +34,7 @@ pub(super) fn check(view: &View<'_>) -> Result<(), String> {
         let shares = |other: &&_| shares_channel(job, other);
         if let Some(other) = view.after.all_jobs().find(shares) {
             return Err(format!(
-                "a bench runner holds jobs {} and {}",
+                "a slot of a bench runner holds jobs {} and {}",
                 job.id, other.id
             ));
         }
@@ -42,10 +42,11 @@ pub(super) fn check(view: &View<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// A bench channel is one job wide.
+/// A bench channel, one for each slot of a runner, is one job wide.
 fn shares_channel(job: &kiln_store::sql::job::Job, other: &kiln_store::sql::job::Job) -> bool {
     let held = |job: &kiln_store::sql::job::Job| {
         job.life.status.is_in_flight() && job.ask.kind == Kind::Bench
     };
-    job.id < other.id && held(job) && held(other) && job.life.runner == other.life.runner
+    let place = |job: &kiln_store::sql::job::Job| (job.life.runner, job.life.slot);
+    job.id < other.id && held(job) && held(other) && place(job) == place(other)
 }

@@ -1,4 +1,5 @@
-//! A claim takes the first job it may take: priority, then age, then id; and it takes one if there is one.
+//! A claim takes the first job it may take: priority, then age, then id; and it takes one if there is one. A slot takes nothing if
+//! the first does not fit beside what the runner's other slots hold.
 
 use kiln_model::{Kind, Status, Trigger};
 use kiln_store::sql::job::Job;
@@ -13,28 +14,43 @@ pub(super) fn check(view: &View<'_>) -> Result<(), String> {
             continue;
         };
         if trigger(event) == Some(Trigger::Claim) {
-            is_first(
-                view,
+            let asks = Asks {
                 runner,
-                seen.job.ask.kind == Kind::Bench,
-                Some(seen.job.id),
-            )?;
+                slot: seen.job.life.slot,
+                forgets: seen.job.ask.kind == Kind::Bench,
+            };
+            is_first(view, asks, Some(seen.job.id))?;
         }
     }
     for note in view.notes {
         if let Note::Claim {
             runner,
+            slot,
             forgets,
             got: None,
         } = note
         {
-            is_first(view, *runner, *forgets, None)?;
+            let asks = Asks {
+                runner: *runner,
+                slot: *slot,
+                forgets: *forgets,
+            };
+            is_first(view, asks, None)?;
         }
     }
     Ok(())
 }
 
-fn is_first(view: &View<'_>, runner: i64, forgets: bool, got: Option<i64>) -> Result<(), String> {
+/// Who claims, and whether it has forgotten what it ran.
+#[derive(Clone, Copy)]
+struct Asks {
+    runner: i64,
+    slot: Option<u32>,
+    forgets: bool,
+}
+
+fn is_first(view: &View<'_>, asks: Asks, got: Option<i64>) -> Result<(), String> {
+    let runner = asks.runner;
     let lanes = view
         .shadow
         .lanes
@@ -43,8 +59,9 @@ fn is_first(view: &View<'_>, runner: i64, forgets: bool, got: Option<i64>) -> Re
     let first = view
         .before
         .all_jobs()
-        .filter(|job| lanes.contains(&job.ask.lane) && may_be_claimed(view, job, runner, forgets))
+        .filter(|job| lanes.contains(&job.ask.lane) && may_be_claimed(view, job, asks))
         .min_by_key(|job| claim_order(job))
+        .filter(|job| fits(view, job, asks))
         .map(|job| job.id);
     if first == got {
         return Ok(());
@@ -54,10 +71,25 @@ fn is_first(view: &View<'_>, runner: i64, forgets: bool, got: Option<i64>) -> Re
     ))
 }
 
+/// Whether a slot may take it beside what the others hold; the whole runner has no others.
+fn fits(view: &View<'_>, job: &Job, asks: Asks) -> bool {
+    let beside = |other: &Job| {
+        other.life.status.is_in_flight()
+            && other.life.runner == Some(asks.runner)
+            && other.life.slot != asks.slot
+    };
+    asks.slot.is_none()
+        || !view
+            .before
+            .all_jobs()
+            .any(|other| beside(other) && !(job.ask.shared && other.ask.shared))
+}
+
 /// Pending, and no job with the same limit key is in flight once the runner has let go of what it forgot.
-fn may_be_claimed(view: &View<'_>, job: &Job, runner: i64, forgets: bool) -> bool {
+fn may_be_claimed(view: &View<'_>, job: &Job, asks: Asks) -> bool {
     let blocks = |other: &Job| {
-        let forgotten = forgets && other.life.runner == Some(runner);
+        let forgotten =
+            asks.forgets && other.life.runner == Some(asks.runner) && other.life.slot == asks.slot;
         other.life.status.is_in_flight()
             && !forgotten
             && other.ask.limit_key.is_some()

@@ -4,7 +4,7 @@ use kiln_control::jobs::{self, Assigned, Claim, Delivered, Directive, Holder, Ou
 use kiln_control::outputs::Large;
 use kiln_control::{Denied, jobs::Canceled};
 use kiln_model::v0::{IterationOutput, JobOutput, LargeOutput, LargeText, TextKind};
-use kiln_model::{Status, Trigger};
+use kiln_model::{Slot, Status, Trigger};
 use kiln_store::sql::job::{self, Job};
 use kiln_store::sql::lane;
 use kiln_store::{Bell, Listener, Tx};
@@ -20,6 +20,7 @@ const POLL: i64 = 30_000;
 #[derive(Debug)]
 pub(super) struct Session {
     runner: i64,
+    slot: Slot,
     state: State,
     /// `cancel` was said: until the runner has answered, what it says about its job is not answered.
     told_to_stop: bool,
@@ -28,8 +29,16 @@ pub(super) struct Session {
 #[derive(Debug)]
 enum State {
     Idle,
-    Polling { deadline: i64, bells: Listener },
-    Executing { job: Box<Job>, bell: Listener },
+    Polling {
+        deadline: i64,
+        bells: Listener,
+        /// It lets another job go first, and does not hear its lanes.
+        aside: bool,
+    },
+    Executing {
+        job: Box<Job>,
+        bell: Listener,
+    },
 }
 
 /// What the server does about a connection.
@@ -37,22 +46,25 @@ pub(crate) type Said = (u64, Vec<Down>);
 
 impl Server {
     /// A new connection of a runner; answers the older one that it supersedes.
-    pub(crate) fn connect(&mut self, connection: u64, runner: i64) -> Option<u64> {
+    pub(crate) fn connect(&mut self, connection: u64, runner: i64, slot: Slot) -> Option<u64> {
         let session = Session {
             runner,
+            slot,
             state: State::Idle,
             told_to_stop: false,
         };
         self.sessions.insert(connection, session);
-        let older = self.newest.insert(runner, connection)?;
+        let older = self.newest.insert((runner, slot.number()), connection)?;
         self.sessions.remove(&older).map(|_| older)
     }
 
     pub(crate) fn disconnect(&mut self, connection: u64) {
-        if let Some(session) = self.sessions.remove(&connection)
-            && self.newest.get(&session.runner) == Some(&connection)
-        {
-            self.newest.remove(&session.runner);
+        let Some(session) = self.sessions.remove(&connection) else {
+            return;
+        };
+        let place = (session.runner, session.slot.number());
+        if self.newest.get(&place) == Some(&connection) {
+            self.newest.remove(&place);
         }
     }
 
@@ -70,13 +82,7 @@ impl Server {
         match word {
             Up::Ready => {
                 self.tell_to_stop(connection, false);
-                let lanes = self.lanes(runner)?;
-                let bells = self
-                    .store
-                    .bells
-                    .subscribe_to(lanes.into_iter().map(Bell::Lane));
-                let deadline = now + POLL;
-                self.enter(connection, State::Polling { deadline, bells });
+                self.poll(connection, runner, now + POLL)?;
                 self.claim_for(connection, runner, notes)
             }
             Up::Running => self.running(connection, runner, notes),
@@ -122,8 +128,16 @@ impl Server {
             let runner = session.runner;
             match &mut session.state {
                 State::Idle => {}
-                State::Polling { deadline, bells } => {
+                State::Polling {
+                    deadline,
+                    bells,
+                    aside,
+                } => {
                     if was_rung(bells) {
+                        let (deadline, aside) = (*deadline, *aside);
+                        if aside {
+                            self.poll(connection, runner, deadline)?;
+                        }
                         let said = self.claim_for(connection, runner, notes)?;
                         return Ok(Some((connection, said)));
                     }
@@ -142,6 +156,44 @@ impl Server {
             }
         }
         Ok(None)
+    }
+
+    /// Waits for the bells of its lanes and of the runner's other slots.
+    fn poll(&mut self, connection: u64, runner: i64, deadline: i64) -> Result<(), Trouble> {
+        let lanes = self.lanes(runner)?.into_iter().map(Bell::Lane);
+        let bells = lanes.chain([Bell::Slots(runner)]);
+        let polling = State::Polling {
+            deadline,
+            bells: self.store.bells.subscribe_to(bells),
+            aside: false,
+        };
+        self.enter(connection, polling);
+        Ok(())
+    }
+
+    /// Lets a job go first that does not fit now, and leaves the bells of its lanes to others. Nothing happens between the look and this,
+    /// so one look is enough.
+    fn step_aside(&mut self, connection: u64, runner: i64, job: i64) -> Result<(), Trouble> {
+        let state = self.sessions.get(&connection).map(|session| &session.state);
+        let Some(State::Polling { deadline, .. }) = state else {
+            return Ok(());
+        };
+        let bells = [Bell::Slots(runner), Bell::Job(job)];
+        let aside = State::Polling {
+            deadline: *deadline,
+            bells: self.store.bells.subscribe_to(bells),
+            aside: true,
+        };
+        self.enter(connection, aside);
+        for lane in self.lanes(runner)? {
+            self.store.bells.ring(Bell::Lane(lane));
+        }
+        Ok(())
+    }
+
+    fn slot(&self, connection: u64) -> Slot {
+        let session = self.sessions.get(&connection);
+        session.map_or(Slot::WHOLE, |session| session.slot)
     }
 
     fn enter(&mut self, connection: u64, state: State) {
@@ -175,9 +227,11 @@ impl Server {
         runner: i64,
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Down>, Trouble> {
+        let slot = self.slot(connection);
         let assigned = self.write(move |tx: &mut dyn Tx| {
             let claim = Claim {
                 runner,
+                slot,
                 actor: &actor(runner),
                 lease_id: None,
             };
@@ -185,15 +239,19 @@ impl Server {
         })?;
         let assigned = assigned.map_err(unexpected)?;
         match &assigned {
-            Some(Assigned::Again(job)) => notes.push(Note::Heard {
+            Assigned::Again(job) => notes.push(Note::Heard {
                 job: job.id,
                 epoch: job.life.epoch,
                 tick: self.now(),
             }),
-            Some(Assigned::New(job)) => notes.push(claimed(runner, Some(job.id))),
-            None => notes.push(claimed(runner, None)),
+            Assigned::New(job) => notes.push(claimed(runner, slot, Some(job.id))),
+            Assigned::Nothing => notes.push(claimed(runner, slot, None)),
+            Assigned::Aside(first) => {
+                notes.push(claimed(runner, slot, None));
+                self.step_aside(connection, runner, *first)?;
+            }
         }
-        let Some(job) = assigned.map(Assigned::into_job) else {
+        let Some(job) = assigned.into_job() else {
             return Ok(Vec::new());
         };
         let assignment = Assignment {
@@ -217,10 +275,14 @@ impl Server {
             State::Idle if session.told_to_stop => return Ok(None),
             State::Idle => {}
         }
+        let slot = session.slot;
         let held = self
             .store
             .reader
-            .read(move |query| Ok::<_, Denied>(job::held_by(query, runner)?.pop()))
+            .read(move |query| {
+                let mut held = job::held_by(query, runner)?.into_iter();
+                Ok::<_, Denied>(held.rfind(|job| slot.covers(job.life.slot)))
+            })
             .wait()
             .map_err(unexpected)?;
         if let Some(job) = &held {
@@ -352,9 +414,10 @@ fn may_still_deliver(job: &Job) -> bool {
     job.life.status == Status::Failed && lost
 }
 
-fn claimed(runner: i64, got: Option<i64>) -> Note {
+fn claimed(runner: i64, slot: Slot, got: Option<i64>) -> Note {
     Note::Claim {
         runner,
+        slot: slot.stored(),
         forgets: true,
         got,
     }

@@ -2,6 +2,7 @@
 
 use kiln_control::Denied;
 use kiln_control::jobs::{self, Claim, Delivered, Directive, Holder, Output};
+use kiln_model::Slot;
 use kiln_store::Tx;
 use kiln_store::sql::job;
 
@@ -47,14 +48,16 @@ impl Server {
         let claimed = self.write(move |tx: &mut dyn Tx| {
             let claim = Claim {
                 runner,
+                slot: Slot::WHOLE,
                 actor: &actor(runner),
                 lease_id: lease_id.as_deref(),
             };
             jobs::claim(tx, &claim)
         })?;
-        let claimed = claimed.map_err(unexpected)?;
+        let claimed = claimed.map_err(unexpected)?.into_job();
         notes.push(Note::Claim {
             runner,
+            slot: None,
             forgets: false,
             got: claimed.as_ref().map(|job| job.id),
         });

@@ -74,6 +74,16 @@ fn set_up_that_is_billed_breaks_b1() {
 }
 
 #[test]
+fn a_claim_that_does_not_look_at_the_other_slots_breaks_them() {
+    // The claim order says the same in its own words, and is asked first.
+    check_among(
+        &["I12", "slots"],
+        |seed| without(Guard::Exclusivity, || jobs(seed)),
+        jobs,
+    );
+}
+
+#[test]
 fn an_acknowledgement_before_the_commit_breaks_i5() {
     let early = Options {
         acknowledge_early: true,

@@ -1,6 +1,6 @@
 //! What goes wrong, and when; all of it drawn before the world begins.
 
-use kiln_model::Kind;
+use kiln_model::{Kind, Slot};
 
 use super::process::{Machine, Process};
 use super::{Errand, Event, World};
@@ -214,16 +214,15 @@ impl World {
     }
 
     fn add_twin(&mut self) {
-        let bench: Vec<i64> = self
+        let bench: Vec<(i64, Slot)> = self
             .town
             .runners
             .iter()
             .filter(|resident| resident.kind == Kind::Bench)
-            .map(|resident| resident.id)
+            .flat_map(|resident| resident.bench_slots().map(|slot| (resident.id, slot)))
             .collect();
-        let runner = *self.rng.pick(&bench);
-        self.processes
-            .push(Process::new(runner, Kind::Bench, 1, true));
+        let (runner, slot) = *self.rng.pick(&bench);
+        self.processes.push(Process::bench(runner, slot, true));
         let process = self.processes.len() - 1;
         self.note(format_args!("process {process} says it is runner {runner}"));
         self.boot(process);

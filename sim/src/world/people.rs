@@ -252,6 +252,7 @@ impl World {
             retry_of: None,
             root: None,
             created: self.host.clock.wall(),
+            shared: false,
         }
     }
 }

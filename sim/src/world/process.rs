@@ -1,6 +1,6 @@
 //! The processes of runners, and what they do when they are told something.
 
-use kiln_model::Kind;
+use kiln_model::{Kind, Slot};
 
 use super::{ConnectionId, Event, World};
 use crate::runner::{Act, BenchRunner, LeaseRunner, Wake};
@@ -10,6 +10,8 @@ use crate::wire::{Down, Reply, Request};
 pub(super) struct Process {
     /// The runner it says it is.
     pub(super) runner: i64,
+    /// The slot of it that this is, on the bench channel.
+    pub(super) slot: Slot,
     pub(super) kind: Kind,
     pub(super) machine: Machine,
     /// Grows with every start; what was meant for an earlier life is lost.
@@ -29,13 +31,22 @@ pub(super) enum Machine {
 }
 
 impl Process {
-    pub(super) fn new(runner: i64, kind: Kind, slots: usize, twin: bool) -> Self {
-        let machine = match kind {
-            Kind::Bench => Machine::Bench(BenchRunner::default()),
-            Kind::Action | Kind::Runtime => Machine::Lease(LeaseRunner::new(slots)),
-        };
+    /// A runner of leases, which names its jobs and so needs no slots on the wire.
+    pub(super) fn leasing(runner: i64, kind: Kind, slots: usize) -> Self {
+        let machine = Machine::Lease(LeaseRunner::new(slots));
+        Self::new(runner, Slot::WHOLE, kind, machine, false)
+    }
+
+    /// A runner of the bench channel, or one slot of it.
+    pub(super) fn bench(runner: i64, slot: Slot, twin: bool) -> Self {
+        let machine = Machine::Bench(BenchRunner::default());
+        Self::new(runner, slot, Kind::Bench, machine, twin)
+    }
+
+    fn new(runner: i64, slot: Slot, kind: Kind, machine: Machine, twin: bool) -> Self {
         Self {
             runner,
+            slot,
             kind,
             machine,
             life: 0,
@@ -58,11 +69,20 @@ impl Process {
 impl World {
     pub(super) fn draw_processes(&mut self) {
         for resident in self.town.runners.clone() {
-            let (id, kind, slots) = (resident.id, resident.kind, resident.slots);
-            self.processes.push(Process::new(id, kind, slots, false));
-            let process = self.processes.len() - 1;
-            let delay = self.rng.within(0..=3_000);
-            self.schedule.after(delay, Event::Boot { process });
+            let (id, kind) = (resident.id, resident.kind);
+            let processes: Vec<Process> = match kind {
+                Kind::Bench => resident
+                    .bench_slots()
+                    .map(|slot| Process::bench(id, slot, false))
+                    .collect(),
+                Kind::Action | Kind::Runtime => vec![Process::leasing(id, kind, resident.slots)],
+            };
+            for process in processes {
+                self.processes.push(process);
+                let process = self.processes.len() - 1;
+                let delay = self.rng.within(0..=3_000);
+                self.schedule.after(delay, Event::Boot { process });
+            }
         }
     }
 

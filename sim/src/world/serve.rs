@@ -2,6 +2,7 @@
 
 use kiln_model::{Kind, RuntimeLeaseId};
 
+use super::process::Process;
 use super::{ConnectionId, Event, World};
 use crate::note::Note;
 use crate::outcome::Violation;
@@ -93,11 +94,11 @@ impl World {
     }
 
     pub(super) fn connect(&mut self, id: ConnectionId, process: usize) {
-        let runner = self.processes[process].runner;
+        let Process { runner, slot, .. } = self.processes[process];
         let Some(server) = &mut self.server else {
             return;
         };
-        if let Some(older) = server.connect(id, runner) {
+        if let Some(older) = server.connect(id, runner, slot) {
             self.note(format_args!("connection {id} supersedes {older}"));
             self.answer_on(older, vec![crate::wire::Down::Closed]);
         }

@@ -329,6 +329,7 @@ fn submit_job(
         retry_of: None,
         root: None,
         created: tx.wall(),
+        shared: order.spec.shared,
     };
     jobs::submit(tx, ask, &submission.caller.actor())
 }

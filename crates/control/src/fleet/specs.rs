@@ -46,6 +46,7 @@ pub fn create_spec(
         created: wall,
         modified: wall,
         archived: None,
+        shared: new.shared,
     };
     row.id = spec::insert(tx, &row).map_err(|error| taken(error, "a spec with this slug"))?;
     audit::record(tx, caller, "spec.create", "spec", uuid)?;

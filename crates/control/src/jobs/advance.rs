@@ -85,6 +85,10 @@ pub(crate) fn advance_with(
     tx.ring(Bell::Job(job.id));
     if from.is_in_flight() && !to.is_in_flight() {
         heartbeat::forget(tx, job.id)?;
+        // What waited beside it may fit now.
+        if let (Some(runner), Some(_)) = (job.life.runner, job.life.slot) {
+            tx.ring(Bell::Slots(runner));
+        }
     }
     count_in_queue(tx, job, from, to)?;
     show_in_report(tx, job, from, to)?;

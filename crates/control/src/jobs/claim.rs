@@ -1,7 +1,7 @@
 //! A runner takes a job.
 
-use kiln_model::{Status, Trigger};
-use kiln_store::sql::job::{self, Job};
+use kiln_model::{Slot, Status, Trigger};
+use kiln_store::sql::job::{self, ClaimOrder, Job};
 use kiln_store::sql::lane;
 use kiln_store::{DatabaseErrorKind, Error, Tx};
 
@@ -12,23 +12,54 @@ use crate::Denied;
 #[derive(Clone, Debug)]
 pub struct Claim<'a> {
     pub runner: i64,
+    /// Which slot of the runner is to hold it.
+    pub slot: Slot,
     pub actor: &'a str,
     pub lease_id: Option<&'a str>,
 }
 
-/// The first job in claim order (I12) among the lanes this runner serves, now leased to it; `None` when there is none, and when
-/// the runner is being drained.
-pub fn claim(tx: &mut dyn Tx, claim: &Claim<'_>) -> Result<Option<Job>, Denied> {
-    let mut first = None;
-    for lane in lane::of_runner(tx, claim.runner)? {
-        first = first
-            .into_iter()
-            .chain(job::first_claimable(tx, lane)?)
-            .min();
+/// What came of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claimed {
+    /// Leased to the runner now.
+    Job(Box<Job>),
+    /// There is none for it.
+    Nothing,
+    /// This job is the first in order, and cannot run beside what the runner's other slots hold. What comes after it is not
+    /// taken either: else jobs that share a runner could keep one that does not waiting for ever.
+    Aside(i64),
+}
+
+impl Claimed {
+    pub fn into_job(self) -> Option<Job> {
+        match self {
+            Self::Job(job) => Some(*job),
+            Self::Nothing | Self::Aside(_) => None,
+        }
     }
-    let Some(order) = first else { return Ok(None) };
-    let mut job = super::lock(tx, order.id)?;
-    if job.life.status != Status::Pending || !job.life.admitted {
+}
+
+/// The first job in claim order (I12) among the lanes this runner serves, now leased to it. There is none for a runner that is
+/// being drained.
+pub fn claim(tx: &mut dyn Tx, claim: &Claim<'_>) -> Result<Claimed, Denied> {
+    let beside = held_beside(tx, claim)?;
+    if !beside.is_empty() {
+        // Looked at and not locked: others must not pass over a job that is left to them.
+        let Some(first) = first(tx, claim.runner, job::peek_claimable)? else {
+            return Ok(Claimed::Nothing);
+        };
+        let job = job::find(tx, first)?.ok_or(Denied::Raced)?;
+        if !fits(&job, &beside) {
+            return Ok(Claimed::Aside(first));
+        }
+    }
+    let Some(first) = first(tx, claim.runner, job::first_claimable)? else {
+        return Ok(Claimed::Nothing);
+    };
+    let mut job = super::lock(tx, first)?;
+    // It may be another than was looked at, which somebody else is taking.
+    let is_pending = job.life.status == Status::Pending && job.life.admitted;
+    if !is_pending || !fits(&job, &beside) {
         return Err(Denied::Raced);
     }
     let (now, wall) = (tx.now(), tx.wall());
@@ -37,6 +68,7 @@ pub fn claim(tx: &mut dyn Tx, claim: &Claim<'_>) -> Result<Option<Job>, Denied> 
     let outcome = advance_with(tx, &mut job, &cause, |life| {
         life.epoch += i64::from(epoch_grows());
         life.runner = Some(claim.runner);
+        life.slot = claim.slot.stored();
         life.lease_id = claim.lease_id.map(str::to_owned);
         life.claimed = Some(wall);
         life.claimed_tick = Some(now);
@@ -48,7 +80,7 @@ pub fn claim(tx: &mut dyn Tx, claim: &Claim<'_>) -> Result<Option<Job>, Denied> 
         life.message = None;
     });
     match outcome {
-        Ok(()) => Ok(Some(job)),
+        Ok(()) => Ok(Claimed::Job(Box::new(job))),
         // Another server took a job with the same limit key at this moment: the unique index says no.
         Err(Denied::Store(Error::Database {
             kind: DatabaseErrorKind::Constraint,
@@ -56,6 +88,40 @@ pub fn claim(tx: &mut dyn Tx, claim: &Claim<'_>) -> Result<Option<Job>, Denied> 
         })) => Err(Denied::Raced),
         Err(denied) => Err(denied),
     }
+}
+
+/// The job that is first in order among all lanes of a runner.
+fn first(
+    tx: &mut dyn Tx,
+    runner: i64,
+    of_lane: fn(&mut dyn Tx, i64) -> Result<Option<ClaimOrder>, Error>,
+) -> Result<Option<i64>, Denied> {
+    let mut first = None;
+    for lane in lane::of_runner(tx, runner)? {
+        first = first.into_iter().chain(of_lane(tx, lane)?).min();
+    }
+    Ok(first.map(|order| order.id))
+}
+
+/// What the other slots of the runner hold. What this slot holds itself does not count: it has said that it is idle.
+fn held_beside(tx: &mut dyn Tx, claim: &Claim<'_>) -> Result<Vec<Job>, Denied> {
+    if claim.slot.is_whole() {
+        return Ok(Vec::new());
+    }
+    #[cfg(feature = "sabotage")]
+    if crate::sabotage::is_on(crate::sabotage::Guard::Exclusivity) {
+        return Ok(Vec::new());
+    }
+    // Two slots may claim on two servers at once.
+    tx.serialize_on(&format!("slots of runner {}", claim.runner))?;
+    let mut held = job::held_by(tx, claim.runner)?;
+    held.retain(|held| !claim.slot.covers(held.life.slot));
+    Ok(held)
+}
+
+/// Whether a job may run beside these: all must share.
+fn fits(job: &Job, beside: &[Job]) -> bool {
+    beside.is_empty() || (job.ask.shared && beside.iter().all(|other| other.ask.shared))
 }
 
 #[cfg(not(feature = "sabotage"))]

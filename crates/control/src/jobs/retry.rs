@@ -55,6 +55,7 @@ fn requeue(tx: &mut dyn Tx, job: &mut Job, actor: &str) -> Result<(), Denied> {
         life.admitted = admitted;
         life.pending_tick = now;
         life.runner = None;
+        life.slot = None;
         life.lease_id = None;
         life.lease_tick = None;
         life.claimed_tick = None;

@@ -1,8 +1,10 @@
 //! What can happen to a job, one behaviour at a time.
 
+mod slots;
+
 use std::time::Duration;
 
-use kiln_model::{Kind, Priority, Status, Trigger};
+use kiln_model::{Kind, Priority, Slot, Status, Trigger};
 
 use super::{
     Assigned, Canceled, Claim, Delivered, Directive, Holder, Output, cancel, complete, fail,
@@ -47,10 +49,11 @@ impl World {
         self.try_write(move |tx| fail(tx, id, holder, None, "broken", "test"))
     }
 
-    fn ready(&self, runner: i64) -> Option<Assigned> {
+    fn ready(&self, runner: i64) -> Assigned {
         self.write(move |tx| {
             let claim = Claim {
                 runner,
+                slot: Slot::WHOLE,
                 actor: "test",
                 lease_id: None,
             };
@@ -195,7 +198,7 @@ fn a_runner_that_only_heartbeats_meets_the_set_up_deadline() {
 #[test]
 fn a_ready_runner_has_forgotten_what_it_ran() {
     let (world, id, holder) = running(Kind::Bench);
-    assert_eq!(world.ready(holder.runner), None);
+    assert_eq!(world.ready(holder.runner), Assigned::Nothing);
     assert_eq!(world.status(id), Status::Failed);
     assert_eq!(world.start(id, holder), Directive::Stop);
     assert_eq!(world.complete(id, holder).unwrap(), Delivered::Accepted);
@@ -206,7 +209,7 @@ fn a_ready_runner_is_given_again_what_it_never_began() {
     let (world, id, holder) = claimed(Kind::Bench);
     let other = world.submit(world.ask(Kind::Bench));
     world.pass(LEASE / 2);
-    let Some(Assigned::Again(job)) = world.ready(holder.runner) else {
+    let Assigned::Again(job) = world.ready(holder.runner) else {
         panic!("the job is given again");
     };
     assert_eq!((job.id, Some(job.life.epoch)), (id, holder.epoch));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kiln_model::v0::{Blocker, Waiting};
+use kiln_model::v0::{Blocker, RunnerMetadata, Waiting};
 use kiln_model::{Millis, Status};
 use kiln_store::Query;
 use kiln_store::sql::job::Job;
@@ -43,7 +43,10 @@ pub fn waiting<Q: Query + ?Sized>(
     };
     let (blocker, detail) = blocker(job, &servers, &live);
     let estimate = match blocker {
-        Blocker::RunnersBusy | Blocker::None => estimate(ahead, live.len(), &spans),
+        Blocker::RunnersBusy | Blocker::None => {
+            let places = live.iter().map(|server| places(server, job)).sum();
+            estimate(ahead, places, &spans)
+        }
         Blocker::Limit | Blocker::NoRunner | Blocker::NoLiveRunner => None,
     };
     Ok(Waiting {
@@ -56,10 +59,22 @@ pub fn waiting<Q: Query + ?Sized>(
 }
 
 fn is_live(server: &Server, wall: Millis) -> bool {
-    server.is_busy
+    server.held > 0
         || server
             .last_heartbeat
             .is_some_and(|heard| wall < heard + LIVE)
+}
+
+/// How many jobs like this one the runner carries at once.
+fn places(server: &Server, job: &Job) -> u32 {
+    let told = server.metadata.as_deref().filter(|_| job.ask.shared);
+    told.and_then(|text| serde_json::from_str::<RunnerMetadata>(text).ok()?.slots)
+        .unwrap_or(1)
+}
+
+/// Whether the runner has no place for this job now, beside what it holds.
+fn is_busy(server: &Server, job: &Job) -> bool {
+    server.alone > 0 || server.held >= places(server, job)
 }
 
 fn blocker(job: &Job, servers: &[Server], live: &[&Server]) -> (Blocker, String) {
@@ -78,7 +93,7 @@ fn blocker(job: &Job, servers: &[Server], live: &[&Server]) -> (Blocker, String)
         );
         return (Blocker::NoLiveRunner, detail);
     }
-    if live.iter().all(|server| server.is_busy) {
+    if live.iter().all(|server| is_busy(server, job)) {
         let detail = format!(
             "all {} connected runner(s) of this spec are busy",
             live.len()
@@ -91,12 +106,12 @@ fn blocker(job: &Job, servers: &[Server], live: &[&Server]) -> (Blocker, String)
     )
 }
 
-/// Jobs ahead are shared out evenly among the runners; each takes as long as the last ones did on average.
-fn estimate(ahead: i64, runners: usize, spans: &[i64]) -> Option<i64> {
+/// Jobs ahead are shared out evenly among the places of the runners; each takes as long as the last ones did on average.
+fn estimate(ahead: i64, places: u32, spans: &[i64]) -> Option<i64> {
     let count = i64::try_from(spans.len()).ok().filter(|count| *count > 0)?;
-    let runners = i64::try_from(runners).ok().filter(|count| *count > 0)?;
+    let places = Some(i64::from(places)).filter(|count| *count > 0)?;
     let average = spans.iter().sum::<i64>() / count;
-    let rounds = ahead / runners + 1;
+    let rounds = ahead / places + 1;
     Some(rounds.saturating_mul(average) / 1_000)
 }
 

@@ -149,3 +149,13 @@ fn bandwidths_are_written_as_they_are_read() {
     }
     assert!("registry-bytes=1/2".parse::<RateLimits>().is_err());
 }
+
+#[test]
+fn each_slot_of_a_runner_has_connections_of_its_own() {
+    let limits = limits("runner-connects=1/1/1");
+    let connect = |who| limits.take(Limited::RunnerConnects, who, NOON);
+    connect(Who::Row(1)).unwrap();
+    connect(Who::Slot(1, 1)).unwrap();
+    connect(Who::Slot(1, 2)).unwrap();
+    exceeded(connect(Who::Slot(1, 2)));
+}

@@ -194,6 +194,7 @@ pub(crate) enum Spec {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct NewSpec {
     #[command(flatten)]
     pub(crate) new: New,
@@ -218,6 +219,10 @@ pub(crate) struct NewSpec {
     /// Let jobs reach the network
     #[arg(long)]
     pub(crate) network: bool,
+    /// Let its jobs run beside each other on a runner with several slots. For what counts instead of timing: instructions, sizes,
+    /// memory. Without it each job has its runner to itself
+    #[arg(long)]
+    pub(crate) shared: bool,
     /// Use it for runs that name no spec
     #[arg(long)]
     pub(crate) fallback: bool,

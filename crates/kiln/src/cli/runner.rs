@@ -12,7 +12,7 @@ use super::{Json, directory};
 pub(crate) enum Runner {
     /// Connect to a server and execute its jobs until told to stop
     ///
-    /// The first SIGTERM or Ctrl-C finishes and delivers the job that is held; the second stops it and says so.
+    /// The first SIGTERM or Ctrl-C finishes and delivers what is held; the second stops it and says so.
     Up(Box<RunnerUp>),
     /// Run an image once on this host, without a server
     Run(Box<RunnerRun>),
@@ -39,6 +39,14 @@ pub(crate) struct RunnerUp {
     /// Directory for the cache of images and the spool of results [env: KILN_RUNNER_DATA] [default: kiln-runner]
     #[arg(long, value_name = "DIR")]
     pub(crate) runner_data: Option<String>,
+
+    /// How many jobs to carry at once, 1 to 64 [env: KILN_SLOTS] [default: 1]
+    ///
+    /// Only jobs that share run side by side: those of specs made with `kiln spec create --shared`, for what counts instead of
+    /// timing. Any other job waits until the runner is empty, and has it to itself until it ends. A server that does not
+    /// know slots gives one job at a time.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) slots: Option<String>,
 
     /// Replace this program by the one the server offers: on or off [env: KILN_AUTO_UPDATE] [default: off]
     #[arg(long, value_name = "ON|OFF")]
@@ -205,6 +213,10 @@ pub(crate) struct RunnerUnit {
     /// Make the host quiet while the runner is up
     #[arg(long)]
     pub(crate) tuning: bool,
+
+    /// How many jobs to carry at once, as far as they share
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) slots: u32,
 }
 
 #[derive(Debug, Args)]

@@ -87,18 +87,19 @@ async fn play(context: &Context<'_>, directory: &std::path::Path) -> Result<Stor
 
     terminal.progress("starting a runner");
     let key = up::local_runner(&client).await?;
-    let agent = runner::agent(
+    let agents = runner::agents(
         &AgentConfig {
             server_url: url.clone(),
             runner: "local".to_owned(),
             key,
             data_dir: directory.join("runner"),
         },
+        1,
         QuietHost::untouched(),
         runner::backend::namespaces(),
     )?;
     let shutdown = Shutdown::default();
-    let agent = tokio::spawn(agent.run(shutdown.clone()));
+    let agent = tokio::spawn(agents.run(shutdown.clone()));
     stages.done("runner started");
 
     terminal.progress("packing a benchmark into an image");

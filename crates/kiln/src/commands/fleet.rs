@@ -119,6 +119,7 @@ fn show(context: &Context<'_>, json: bool, found: &Found) -> Result<(), Failure>
         or_dash(told.map(|told| &told.version)),
         or_dash(host.as_ref()),
     );
+    let slots = told.and_then(|told| told.slots).unwrap_or(1);
     let (heartbeat, archived) = (
         or_dash(found.last_heartbeat.as_ref()),
         or_dash(found.archived.as_ref()),
@@ -133,6 +134,7 @@ fn show(context: &Context<'_>, json: bool, found: &Found) -> Result<(), Failure>
             ("last heartbeat", &heartbeat),
             ("version", &version),
             ("host", &host),
+            ("slots", &slots),
             ("state", &state(found)),
             ("archived", &archived),
         ],

@@ -10,9 +10,9 @@ use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kiln_model::Clock;
+use kiln_model::{Clock, Slot};
 use kiln_runner::{
-    Agent, AgentConfig, AgentError, Ended, Program, QuietHost, SandboxExecutor,
+    AgentConfig, AgentError, Agents, Ended, Program, QuietHost, SandboxExecutor,
     SandboxExecutorConfig, Shutdown, Standing, host_facts,
 };
 use kiln_sandbox::Backend;
@@ -36,6 +36,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
         key: settings.need("key")?.to_owned(),
         data_dir: PathBuf::from(settings.need("runner-data")?),
     };
+    let slots = slots(context)?;
     make_directory(&config.data_dir)?;
     let quiet = quiet_host(context, &config.data_dir)?;
     let program = Program::current()?;
@@ -47,11 +48,11 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
         let mut stop = StopSignals::install()?;
         loop {
             let chambers = backend::chosen(context, &config.data_dir)?;
-            let mut agent = agent(&config, quiet.clone(), chambers)?;
+            let mut agents = agents(&config, slots, quiet.clone(), chambers)?;
             if updates {
-                agent = agent.with_updates();
+                agents = agents.with_updates();
             }
-            match run_agent(context, agent, &program, &mut stop).await? {
+            match run_agents(context, agents, &program, &mut stop).await? {
                 Ended::AsAsked => return Ok(Exit::Ok),
                 Ended::Update(offer) => match update::replace(&program, &offer).await {
                     Ok(()) => return Err(update::become_it(&program)),
@@ -65,16 +66,30 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
     })
 }
 
-/// Runs an agent to its end. The first time it reaches the server, a program on trial has proved itself.
-async fn run_agent(
+/// How many jobs the runner carries at once.
+pub(super) fn slots(context: &Context<'_>) -> Result<u32, Failure> {
+    let text = context.settings.need("slots")?;
+    let slots = text.parse().ok();
+    slots
+        .filter(|slots| (1..=Slot::MOST).contains(slots))
+        .ok_or_else(|| {
+            let most = Slot::MOST;
+            Failure::usage(format!(
+                "--slots is a number from 1 to {most}, not {text:?}"
+            ))
+        })
+}
+
+/// Runs the agents to their end. The first time it reaches the server, a program on trial has proved itself.
+async fn run_agents(
     context: &Context<'_>,
-    agent: Agent,
+    agents: Agents,
     program: &Program,
     stop: &mut StopSignals,
 ) -> Result<Ended, Failure> {
     let shutdown = Shutdown::default();
-    let connected = agent.connected();
-    let running = tokio::spawn(agent.run(shutdown.clone()));
+    let connected = agents.connected();
+    let running = tokio::spawn(agents.run(shutdown.clone()));
     let mut running = std::pin::pin!(running);
     let mut is_confirmed = false;
     loop {
@@ -91,20 +106,22 @@ async fn run_agent(
     }
 }
 
-/// An agent that executes in sandboxes on this host.
-pub(super) fn agent(
+/// Agents that execute in sandboxes on this host, one for each slot.
+pub(super) fn agents(
     config: &AgentConfig,
+    slots: u32,
     quiet: QuietHost,
     backend: Box<dyn Backend>,
-) -> Result<Agent, Failure> {
+) -> Result<Agents, Failure> {
     make_directory(&config.data_dir)?;
     let blocked = addresses_of(&config.server_url);
     let host = host_facts(backend.name());
     let executor = executor(&config.data_dir, quiet, blocked, backend)?;
     let http = http_client()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    Agent::new(config, Arc::new(executor), clock, Arc::new(SystemEntropy))
-        .map(|agent| agent.with_host(host).with_uploads(http))
+    let (executor, entropy) = (Arc::new(executor), Arc::new(SystemEntropy));
+    Agents::new(config, slots, executor, clock, entropy)
+        .map(|agents| agents.with_host(&host).with_uploads(&http))
         .map_err(|error| explain(&error))
 }
 
@@ -163,7 +180,7 @@ fn ask_to_stop(context: &Context<'_>, shutdown: &Shutdown) {
     } else {
         context
             .terminal
-            .note("Finishing the job that is held, then stopping; once more to stop it now.");
+            .note("Finishing what is held, then stopping; once more to stop it now.");
         shutdown.drain.cancel();
     }
 }

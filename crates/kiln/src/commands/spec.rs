@@ -62,6 +62,7 @@ fn create(server: &Connection, new: &directory::NewSpec) -> Result<Found, Failur
         disk: new.disk,
         network: new.network,
         fallback: new.fallback,
+        shared: new.shared,
     };
     server.call(server.client.create_spec(&spec))
 }
@@ -71,7 +72,7 @@ fn list(context: &Context<'_>, json: bool, server: &Connection) -> Result<(), Fa
     if json {
         return context.terminal.json(&found);
     }
-    let rows: Vec<[String; 6]> = found
+    let rows: Vec<[String; 7]> = found
         .iter()
         .map(|spec| {
             [
@@ -80,11 +81,14 @@ fn list(context: &Context<'_>, json: bool, server: &Connection) -> Result<(), Fa
                 spec.memory.to_string(),
                 spec.disk.to_string(),
                 spec.sandbox.clone().unwrap_or_else(|| "-".to_owned()),
+                if spec.shared { "yes" } else { "" }.to_owned(),
                 if spec.fallback.is_some() { "yes" } else { "" }.to_owned(),
             ]
         })
         .collect();
-    let names = ["slug", "cpu", "memory", "disk", "sandbox", "fallback"];
+    let names = [
+        "slug", "cpu", "memory", "disk", "sandbox", "shared", "fallback",
+    ];
     print(context.terminal, names, &rows)
 }
 
@@ -108,6 +112,7 @@ fn show(context: &Context<'_>, json: bool, found: &Found) -> Result<(), Failure>
             ("disk", &found.disk),
             ("network", &found.network),
             ("sandbox", &sandbox),
+            ("shared", &found.shared),
             ("fallback", &fallback),
             ("archived", &archived),
         ],

@@ -27,14 +27,14 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
         let url = format!("http://{}", server.address());
         let client = Client::new(&url, Some(admin.trim())).map_err(from_client)?;
         let key = local_runner(&client).await?;
-        let agent = runner::agent(&AgentConfig {
+        let agents = runner::agents(&AgentConfig {
             server_url: url,
             runner: NAME.to_owned(),
             key,
             data_dir: plan.data.join("runner"),
-        }, QuietHost::untouched(), runner::backend::chosen(context, &plan.data.join("runner"))?)?;
+        }, runner::slots(context)?, QuietHost::untouched(), runner::backend::chosen(context, &plan.data.join("runner"))?)?;
         let shutdown = Shutdown::default();
-        let agent = tokio::spawn(agent.run(shutdown.clone()));
+        let agent = tokio::spawn(agents.run(shutdown.clone()));
         let ended = until_told(&server, &mut stop).await;
         shutdown.drain.cancel();
         shutdown.stop.cancel();
@@ -100,6 +100,7 @@ fn this_machine() -> Result<NewSpec, Failure> {
         memory: 512 << 20,
         disk: 512 << 20,
         network: false,
+        shared: false,
         fallback: true,
     })
 }

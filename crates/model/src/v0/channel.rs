@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 use super::{ClaimedJob, Conditions, IterationOutput, LargeOutput, LiveText};
 use crate::JobUuid;
 
+/// The header of a channel's answer in which a server says that it knows slots, and how many a runner may have. One that does
+/// not would take the channel of a second slot for a newer one of the first.
+pub const SLOTS_HEADER: &str = "kiln-slots";
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunnerMessage {
@@ -66,6 +70,9 @@ pub struct RunnerMetadata {
     /// Ours: the machine it runs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<HostFacts>,
+    /// Ours: how many jobs it carries at once, when that is not one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<u32>,
 }
 
 /// What a runner tells about its machine.

@@ -31,6 +31,9 @@ pub struct Conditions {
     /// How quiet the host was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseReceipt>,
+    /// Other jobs may have run on its runner meanwhile: how quiet the host was is not said, and its timings mean little.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
     /// How two images took turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paired: Option<PairedTurns>,
@@ -151,6 +154,7 @@ impl From<Value> for Conditions {
             iterations: take(&mut other, "iterations"),
             truncated: take(&mut other, "truncated"),
             noise: take(&mut other, "noise"),
+            shared: take(&mut other, "shared"),
             paired: take(&mut other, "paired"),
             other,
         }
@@ -186,6 +190,7 @@ mod tests {
         let written = Conditions {
             isolation: Some("namespace".to_owned()),
             cached: true,
+            shared: true,
             iterations: vec![IterationUsage {
                 wall_us: 7,
                 cpu_samples: vec![CpuSample {

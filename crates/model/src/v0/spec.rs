@@ -38,6 +38,9 @@ pub struct Spec {
     pub created: DateTime,
     pub modified: DateTime,
     pub archived: Option<DateTime>,
+    /// Ours: its jobs may share a runner with others. Without it, each has its runner to itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +59,9 @@ pub struct NewSpec {
     pub network: bool,
     #[serde(default)]
     pub fallback: bool,
+    /// Ours: see [`Spec::shared`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
 }
 
 /// Hardware never changes: a job that ran on a spec ran on exactly that.
@@ -143,4 +149,23 @@ impl std::fmt::Debug for RunnerToken {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpecRef {
     pub spec: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spec_of_its_own_reads_and_is_written_as_stock_ones() {
+        let text = r#"{"name":"s","os":"linux","architecture":"x86_64","cpu":1,"memory":1,"disk":1,"network":false,"fallback":false}"#;
+        let spec: NewSpec = serde_json::from_str(text).unwrap();
+        assert!(!spec.shared);
+        assert_eq!(serde_json::to_string(&spec).unwrap(), text);
+        let shared = NewSpec {
+            shared: true,
+            ..spec
+        };
+        let text = serde_json::to_string(&shared).unwrap();
+        assert!(text.contains(r#""shared":true"#), "{text}");
+    }
 }

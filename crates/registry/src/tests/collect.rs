@@ -167,5 +167,6 @@ fn waiting_job(lane: i64, project: i64, work: String) -> NewJob {
         retry_of: None,
         root: None,
         created: Millis(0),
+        shared: false,
     }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use kiln_model::Slot;
+
 use super::AgentError;
 use crate::channel::Target;
 
@@ -19,8 +21,8 @@ pub struct AgentConfig {
 }
 
 impl AgentConfig {
-    pub(super) fn target(&self) -> Result<Target, AgentError> {
-        Target::new(&self.server_url, &self.runner, &self.key)
+    pub(super) fn target(&self, slot: Slot) -> Result<Target, AgentError> {
+        Target::new(&self.server_url, &self.runner, &self.key, slot)
     }
 }
 

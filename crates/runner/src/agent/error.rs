@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use kiln_model::JobUuid;
+use kiln_model::{JobUuid, Slot};
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -12,6 +12,8 @@ pub enum AgentError {
     Address(String),
     #[error("{0:?} is not a runner's name or id")]
     Runner(String),
+    #[error("a runner has from 1 to {most} slots, not {0}", most = Slot::MOST)]
+    Slots(u32),
     #[error("the runner's key has characters that no key has")]
     Key,
     #[error("cannot {action} {}", path.display())]

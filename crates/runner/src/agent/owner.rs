@@ -5,7 +5,7 @@ use std::future;
 use std::sync::Arc;
 
 use kiln_model::v0::{HostFacts, RunnerMessage, RunnerMetadata};
-use kiln_model::{Clock, Entropy, Millis};
+use kiln_model::{Clock, Entropy, Millis, Slot};
 use tokio_util::sync::CancellationToken;
 
 use super::disk::Disk;
@@ -20,11 +20,11 @@ use crate::channel::{Connection, Greeting, Heard, Target};
 use crate::executor::Executor;
 use crate::timer::{Timer, TokioTimer};
 
-/// A runner that connects to its server and carries out what it is given.
+/// A runner, or one slot of it, that connects to its server and carries out what it is given.
 #[derive(Debug)]
 pub struct Agent {
     target: Target,
-    disk: Disk,
+    seat: Seat,
     executor: Arc<dyn Executor>,
     timer: Arc<dyn Timer>,
     entropy: Arc<dyn Entropy>,
@@ -33,6 +33,15 @@ pub struct Agent {
     /// For uploads.
     http: Option<reqwest::Client>,
     connected: CancellationToken,
+}
+
+/// What each agent of a runner has for itself.
+#[derive(Debug)]
+pub(super) struct Seat {
+    pub(super) slot: Slot,
+    /// Canceled when the server has said that it knows slots. The first slot finds out, and the others wait for it.
+    pub(super) slots_known: CancellationToken,
+    pub(super) disk: Disk,
 }
 
 /// Why an agent has ended in good order.
@@ -61,9 +70,24 @@ impl Agent {
         timer: Arc<dyn Timer>,
         entropy: Arc<dyn Entropy>,
     ) -> Result<Self, AgentError> {
-        Ok(Self {
-            target: config.target()?,
+        let seat = Seat {
+            slot: Slot::WHOLE,
+            slots_known: CancellationToken::new(),
             disk: Disk::open(&config.data_dir)?,
+        };
+        Self::in_seat(config, seat, executor, timer, entropy)
+    }
+
+    pub(super) fn in_seat(
+        config: &AgentConfig,
+        seat: Seat,
+        executor: Arc<dyn Executor>,
+        timer: Arc<dyn Timer>,
+        entropy: Arc<dyn Entropy>,
+    ) -> Result<Self, AgentError> {
+        Ok(Self {
+            target: config.target(seat.slot)?,
+            seat,
             executor,
             timer,
             entropy,
@@ -110,7 +134,14 @@ impl Agent {
     /// Works until told to end, or until the server refuses the key. A server that cannot be reached is tried
     /// again for ever.
     pub async fn run(self, shutdown: Shutdown) -> Result<Ended, AgentError> {
-        let spooled = self.disk.recover()?;
+        if self.seat.slot.number() > 0 {
+            tokio::select! {
+                () = self.seat.slots_known.cancelled() => {}
+                () = shutdown.drain.cancelled() => return Ok(Ended::AsAsked),
+                () = shutdown.stop.cancelled() => return Ok(Ended::AsAsked),
+            }
+        }
+        let spooled = self.seat.disk.recover()?;
         let mut state = State::new(spooled, self.timer.monotonic());
         if self.updates {
             state = state.with_updates();
@@ -124,6 +155,7 @@ impl Agent {
             work: Work::None,
             uploading: Uploading::default(),
             is_reachable: true,
+            is_alone: false,
         };
         owner.run(shutdown).await
     }
@@ -140,6 +172,8 @@ struct Owner {
     /// As last logged.
     phase: Phase,
     is_reachable: bool,
+    /// The server was found to give a runner one job at a time, and that was logged.
+    is_alone: bool,
 }
 
 impl Owner {
@@ -192,6 +226,13 @@ impl Owner {
     }
 
     fn heard(&mut self, heard: Heard) -> Event {
+        if let Heard::Connected(greeting) = heard
+            && !self.is_welcome(greeting)
+        {
+            // There it would be taken for the first slot come again.
+            self.connection = None;
+            return Event::Disconnected;
+        }
         let server = self.agent.target.server();
         match heard {
             Heard::Connected(greeting) => {
@@ -217,6 +258,23 @@ impl Owner {
         }
     }
 
+    /// Whether the server takes this slot for what it is. The first slot is the whole runner to one that knows of none.
+    fn is_welcome(&mut self, greeting: Greeting) -> bool {
+        let slot = self.agent.seat.slot;
+        let is_known = slot.is_whole() || greeting.slots.is_some_and(|most| slot.of() <= most);
+        if is_known {
+            self.agent.seat.slots_known.cancel();
+        } else if slot.number() == 0 && !self.is_alone {
+            self.is_alone = true;
+            let server = self.agent.target.server();
+            tracing::warn!(
+                "{server} gives this runner one job at a time: of its {} slots, one is used",
+                slot.of()
+            );
+        }
+        is_known || slot.number() == 0
+    }
+
     async fn perform(&mut self, effect: Effect) -> Option<Event> {
         match effect {
             Effect::Connect => self.connection = Some(Connection::open(&self.agent.target)),
@@ -234,14 +292,14 @@ impl Owner {
                 let uuid = job.uuid;
                 // Nothing is said of the job before it is held on disk, but what it needs can be fetched meanwhile.
                 self.work = Work::set_up(&self.agent.executor, *job);
-                self.agent.disk.hold(uuid).await;
+                self.agent.seat.disk.hold(uuid).await;
             }
             Effect::Execute => {
                 let beside = self.beside();
                 self.work = std::mem::take(&mut self.work).execute(beside);
             }
             Effect::StopWork => self.work = std::mem::take(&mut self.work).stop(),
-            Effect::Spool(delivery) => return Some(self.agent.disk.write(delivery).await),
+            Effect::Spool(delivery) => return Some(self.agent.seat.disk.write(delivery).await),
             Effect::Upload { job, large } => {
                 let Some(http) = self.agent.http.clone().filter(|_| self.beside() > 0) else {
                     return Some(Event::Uploaded { job, taken: false });
@@ -252,10 +310,10 @@ impl Owner {
                     timer: Arc::clone(&self.agent.timer),
                     job,
                     large,
-                    path: self.agent.disk.large_path(job),
+                    path: self.agent.seat.disk.large_path(job),
                 });
             }
-            Effect::Forget(job) => self.agent.disk.forget(job).await,
+            Effect::Forget(job) => self.agent.seat.disk.forget(job).await,
             Effect::Remark(remark) => log_remark(&remark),
             Effect::Exit(_) => unreachable!("handled by the caller"),
         }
@@ -366,6 +424,7 @@ fn encode(message: &Outgoing, host: Option<&HostFacts>) -> String {
                 channel: None,
                 checksum: None,
                 host: host.cloned(),
+                slots: None,
             }),
         },
         Outgoing::Running => RunnerMessage::Running,

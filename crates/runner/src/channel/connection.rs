@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::fmt::Write as _;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use kiln_model::v0::{LIVE_OUTPUT_HEADER, OUTPUT_LIMIT_HEADER, ServerMessage};
+use kiln_model::v0::{LIVE_OUTPUT_HEADER, OUTPUT_LIMIT_HEADER, SLOTS_HEADER, ServerMessage};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::http::{HeaderMap, StatusCode};
@@ -42,6 +42,8 @@ pub(crate) struct Greeting {
     pub(crate) output_limit: Option<u64>,
     /// How many bytes of what a job writes while it runs it takes in one message; none if it does not want to hear of it.
     pub(crate) live_piece: Option<usize>,
+    /// How many slots a runner may have; none if it does not know of such a thing.
+    pub(crate) slots: Option<u32>,
 }
 
 /// What a connection tells. `Refused` and `Lost` come last.
@@ -131,6 +133,7 @@ impl Greeting {
         Self {
             output_limit: said(OUTPUT_LIMIT_HEADER).and_then(|limit| limit.parse().ok()),
             live_piece: said(LIVE_OUTPUT_HEADER).and_then(|size| size.parse().ok()),
+            slots: said(SLOTS_HEADER).and_then(|most| most.parse().ok()),
         }
     }
 }

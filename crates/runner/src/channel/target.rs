@@ -1,6 +1,6 @@
 //! Where a runner's channel is, and what opens it.
 
-use kiln_model::{Digest, JobUuid};
+use kiln_model::{Digest, JobUuid, Slot};
 use reqwest::Url;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::handshake::client::Request;
@@ -18,8 +18,18 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    pub(crate) fn new(server: &str, runner: &str, key: &str) -> Result<Self, AgentError> {
-        let (url, runner) = channel_url(server, runner)?;
+    pub(crate) fn new(
+        server: &str,
+        runner: &str,
+        key: &str,
+        slot: Slot,
+    ) -> Result<Self, AgentError> {
+        let (mut url, runner) = channel_url(server, runner)?;
+        if !slot.is_whole() {
+            url.query_pairs_mut()
+                .append_pair("slot", &slot.number().to_string())
+                .append_pair("slots", &slot.of().to_string());
+        }
         let mut request = url
             .as_str()
             .into_client_request()
@@ -139,8 +149,20 @@ mod tests {
     }
 
     #[test]
+    fn a_slot_says_which_it_is() {
+        let uri = |slot| {
+            let target = Target::new("http://host", "r", "key", slot).unwrap();
+            target.request().uri().to_string()
+        };
+        let whole = "ws://host/v0/runners/r/channel";
+        assert_eq!(uri(Slot::WHOLE), whole);
+        let second = Slot::new(1, 3).unwrap();
+        assert_eq!(uri(second), format!("{whole}?slot=1&slots=3"));
+    }
+
+    #[test]
     fn output_goes_below_the_runner_over_http() {
-        let target = Target::new("https://host/kiln/", "r", "key").unwrap();
+        let target = Target::new("https://host/kiln/", "r", "key", Slot::WHOLE).unwrap();
         let job = "01a1de48-2639-76f0-ac7d-6f226b3e8aa1".parse().unwrap();
         let digest = Digest::from_hash(&[0; 32]).unwrap();
         let url = target.upload_url(job, &digest);
@@ -150,14 +172,14 @@ mod tests {
 
     #[test]
     fn the_key_is_not_shown_by_debug() {
-        let target = Target::new("http://host", "r", "bencher_runner_secret").unwrap();
+        let target = Target::new("http://host", "r", "bencher_runner_secret", Slot::WHOLE).unwrap();
         assert!(!format!("{target:?}").contains("secret"));
     }
 
     #[test]
     fn a_key_with_a_line_break_is_refused() {
         assert!(matches!(
-            Target::new("http://host", "r", "a\nb"),
+            Target::new("http://host", "r", "a\nb", Slot::WHOLE),
             Err(AgentError::Key)
         ));
     }

@@ -119,6 +119,7 @@ impl Executor for SandboxExecutor {
         let shared = Arc::clone(&self.shared);
         Box::pin(async move {
             let mut conditions = shared.first_conditions();
+            conditions.shared = job.spec.shared;
             let result = tokio::select! {
                 result = shared.set_up(&job, &mut conditions) => result,
                 () = cancel.cancelled() => Err(StageError::canceled()),
@@ -192,7 +193,10 @@ impl Shared {
                 Some(head)
             }
         };
-        self.look_before(conditions).await?;
+        // What is measured beside other jobs says nothing about the host.
+        if !job.spec.shared {
+            self.look_before(conditions).await?;
+        }
         Ok(Sides { base, head })
     }
 

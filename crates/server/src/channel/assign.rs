@@ -2,7 +2,7 @@
 
 use kiln_control::{Denied, jobs};
 use kiln_model::v0::{ClaimedJob, DateTime, JobConfig};
-use kiln_model::{ProjectUuid, RunnerUuid};
+use kiln_model::{ProjectUuid, RunnerUuid, Slot};
 use kiln_store::sql::job::Job;
 use kiln_store::sql::runner::Runner;
 use kiln_store::sql::{lane, spec};
@@ -34,6 +34,15 @@ pub(super) struct Next {
     pub(super) assignment: Option<Assignment>,
     /// When there is nothing, the lanes that it serves, in id order: what it waits for.
     pub(super) lanes: Vec<i64>,
+    /// The job that comes first, when this slot has to wait until it fits beside what the other slots hold.
+    pub(super) aside: Option<i64>,
+}
+
+/// What a claim came to.
+enum Outcome {
+    Assigned(Box<Assignment>),
+    Nothing,
+    Aside(i64),
 }
 
 /// A claim may be beaten by another server; it is tried this often before the next bell.
@@ -44,6 +53,7 @@ const CLAIM_TRIES: u32 = 4;
 pub(super) async fn next(
     app: &App,
     runner: &Runner,
+    slot: Slot,
     contact: Option<Contact>,
 ) -> Result<Next, Denied> {
     for _ in 0..CLAIM_TRIES {
@@ -56,12 +66,20 @@ pub(super) async fn next(
                     Some(contact) => contact.note(tx)?,
                     None => words::credential(&asking).check(tx)?,
                 }
-                let assignment = claim(tx, &asking)?;
+                let (assignment, aside) = match claim(tx, &asking, slot)? {
+                    Outcome::Assigned(assignment) => (Some(*assignment), None),
+                    Outcome::Nothing => (None, None),
+                    Outcome::Aside(first) => (None, Some(first)),
+                };
                 let lanes = match assignment {
                     Some(_) => Vec::new(),
                     None => lane::of_runner(tx, asking.id)?,
                 };
-                Ok(Next { assignment, lanes })
+                Ok(Next {
+                    assignment,
+                    lanes,
+                    aside,
+                })
             })
             .await;
         match outcome {
@@ -84,21 +102,24 @@ pub(super) async fn next(
     Ok(Next {
         assignment: None,
         lanes: app.store.reader.read(lanes).await?,
+        aside: None,
     })
 }
 
-fn claim(tx: &mut dyn Tx, runner: &Runner) -> Result<Option<Assignment>, Denied> {
+fn claim(tx: &mut dyn Tx, runner: &Runner, slot: Slot) -> Result<Outcome, Denied> {
     let actor = view::actor(runner.uuid);
     let claim = jobs::Claim {
         runner: runner.id,
+        slot,
         actor: &actor,
         lease_id: None,
     };
-    let Some(assigned) = jobs::ready(tx, &claim)? else {
-        return Ok(None);
+    let (job, is_new) = match jobs::ready(tx, &claim)? {
+        jobs::Assigned::New(job) => (*job, true),
+        jobs::Assigned::Again(job) => (*job, false),
+        jobs::Assigned::Nothing => return Ok(Outcome::Nothing),
+        jobs::Assigned::Aside(first) => return Ok(Outcome::Aside(first)),
     };
-    let is_new = matches!(assigned, jobs::Assigned::New(_));
-    let job = assigned.into_job();
     let spec = job.ask.spec.ok_or(Denied::NotFound("spec"))?;
     let spec = spec::find(tx, spec)?.ok_or(Denied::NotFound("spec"))?;
     let config: JobConfig = serde_json::from_str(&job.ask.work)
@@ -111,11 +132,11 @@ fn claim(tx: &mut dyn Tx, runner: &Runner) -> Result<Option<Assignment>, Denied>
         oci_token: String::new(),
         created: DateTime(job.ask.created),
     };
-    Ok(Some(Assignment {
+    Ok(Outcome::Assigned(Box::new(Assignment {
         job,
         claimed,
         is_new,
-    }))
+    })))
 }
 
 impl Assignment {

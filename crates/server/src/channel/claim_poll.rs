@@ -8,8 +8,8 @@ use axum::extract::{Path, State};
 use axum::http::request::Parts;
 use kiln_control::Denied;
 use kiln_control::limits::{Limited, Who};
-use kiln_model::JobUuid;
 use kiln_model::v0::{ClaimRequest, ClaimedJob, PullToken};
+use kiln_model::{JobUuid, Slot};
 use kiln_store::sql::runner::Runner;
 use kiln_store::sql::{job, project};
 use kiln_store::{Bell, Listener, Query};
@@ -41,7 +41,7 @@ pub(crate) async fn claim_job(
     let mut contact = Some(Contact::new(&app, &runner, None));
     let (mut lanes, mut bells) = (Vec::new(), listen(&app, &runner, &[]));
     loop {
-        let next = assign::next(&app, &runner, contact.take()).await?;
+        let next = assign::next(&app, &runner, Slot::WHOLE, contact.take()).await?;
         if let Some(assignment) = next.assignment {
             return Ok(Json(Some(assignment.claimed)));
         }

@@ -7,8 +7,8 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use kiln_control::Denied;
 use kiln_control::jobs::Directive;
-use kiln_model::JobUuid;
 use kiln_model::v0::{JobMessage, ServerMessage};
+use kiln_model::{JobUuid, Slot};
 use kiln_store::sql::job::{self, Job};
 use kiln_store::sql::runner::Runner;
 use kiln_store::{Bell, Listener};
@@ -61,7 +61,7 @@ struct Session<'a> {
 }
 
 async fn run(app: Shared, runner: Runner, job: Job, uuid: JobUuid, socket: WebSocket) {
-    let place = app.channels.enter(runner.id);
+    let place = app.channels.enter(runner.id, Slot::WHOLE);
     let counted = app.metrics.executing.enter();
     let bells = [Bell::Job(job.id), Bell::Runner(runner.id)];
     let mut session = Session {

@@ -174,6 +174,7 @@ mod tests {
             channel: None,
             checksum: None,
             host: None,
+            slots: None,
         }
     }
 

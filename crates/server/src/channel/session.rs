@@ -1,34 +1,28 @@
-//! One connection of one runner.
+//! One connection of one runner, or of one slot of it.
+
+mod polling;
 
 use std::time::Duration;
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use kiln_control::Denied;
 use kiln_control::jobs::Directive;
-use kiln_model::v0::{JobOutput, RunnerMessage, RunnerMetadata, ServerMessage};
-use kiln_model::{JobUuid, Millis};
+use kiln_model::v0::{JobOutput, RunnerMessage, ServerMessage};
+use kiln_model::{JobUuid, Slot};
 use kiln_store::sql::job::Job;
 use kiln_store::sql::runner::Runner;
 use kiln_store::{Bell, Listener};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::assign::{self, Next};
 use super::contact::Contact;
-use super::offers;
 use super::words::{self, Fate};
 use crate::app::{App, Shared};
 use crate::metrics::{Count, One};
 use crate::view;
+use polling::{Poll, Quiet};
 
-/// Seconds a `ready` waits when it does not say.
-const DEFAULT_POLL: u32 = 30;
 /// Seconds a `ready` may ask to wait.
 const POLL: std::ops::RangeInclusive<u32> = 1..=900;
-/// Waits for work end together, at multiples of this: ten thousand idle runners do not wake the server one by one.
-const TICK_MS: i64 = 250;
-/// How long a lane that was found empty is believed to be empty as long as no bell rings. None is lost that we know of; this is what
-/// it costs if one is.
-const BELIEVED: Duration = Duration::from_mins(10);
 /// A peer that does not read for so long is gone.
 const SEND_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -49,17 +43,6 @@ enum State {
     Executing(Box<Execution>),
 }
 
-struct Poll {
-    deadline: Instant,
-    bells: Listener,
-}
-
-/// When the lanes of a runner were found empty, and how often their bells had rung before that look.
-struct Quiet {
-    since: Instant,
-    rings: u64,
-}
-
 struct Execution {
     job: Job,
     uuid: JobUuid,
@@ -70,6 +53,7 @@ struct Execution {
 struct Session<'a> {
     app: &'a App,
     runner: Runner,
+    slot: Slot,
     socket: WebSocket,
     state: State,
     /// Those it served when it last asked for work.
@@ -86,8 +70,8 @@ struct Session<'a> {
     updating: Option<One>,
 }
 
-pub(super) async fn run(app: Shared, runner: Runner, socket: WebSocket) {
-    let place = app.channels.enter(runner.id);
+pub(super) async fn run(app: Shared, runner: Runner, slot: Slot, socket: WebSocket) {
+    let place = app.channels.enter(runner.id, slot);
     let (uuid, id) = (runner.uuid, runner.id);
     tracing::info!(runner.id = %uuid, "runner {uuid} connected");
     app.metrics.count(Count::Connect);
@@ -95,6 +79,7 @@ pub(super) async fn run(app: Shared, runner: Runner, socket: WebSocket) {
         app: &app,
         runner_bell: app.store.bells.subscribe(Bell::Runner(id)),
         runner,
+        slot,
         socket,
         state: State::Idle,
         lanes: Vec::new(),
@@ -255,83 +240,6 @@ impl Session<'_> {
         self.terminal(job).await
     }
 
-    async fn ready(
-        &mut self,
-        poll_timeout: Option<u32>,
-        metadata: Option<RunnerMetadata>,
-    ) -> Result<(), End> {
-        let seconds = poll_timeout.unwrap_or(DEFAULT_POLL);
-        let deadline = Instant::now() + wait(seconds, self.app.clock.monotonic());
-        self.told_to_stop = false;
-        self.updating = None;
-        let contact = Contact::new(self.app, &self.runner, metadata.as_ref());
-        if let Some(metadata) = &metadata
-            && let Some(update) = offers::offer(self.app, metadata).await
-        {
-            contact.keep(self.app).await.map_err(own_trouble)?;
-            self.state = State::Idle;
-            self.updating = Some(self.app.metrics.updating.enter());
-            return self.say(&update).await;
-        }
-        self.poll(deadline);
-        match contact.unless_brief(self.app) {
-            None if self.is_quiet() => Ok(()),
-            contact => self.claim_as(contact).await,
-        }
-    }
-
-    /// Whether a look would find what the last one did: nothing. Ten thousand idle runners ask again and again.
-    fn is_quiet(&self) -> bool {
-        self.quiet
-            .as_ref()
-            .is_some_and(|quiet| quiet.since.elapsed() < BELIEVED && quiet.rings == self.rings())
-    }
-
-    fn rings(&self) -> u64 {
-        self.app.store.bells.rings_of_lanes(&self.lanes)
-    }
-
-    /// Waits for the bells of its lanes from now on: they are heard before the first look, so that none is missed.
-    fn poll(&mut self, deadline: Instant) {
-        let lanes = self.lanes.iter().copied().map(Bell::Lane);
-        let bells = self.app.store.bells.subscribe_to(lanes);
-        self.state = State::Polling(Poll { deadline, bells });
-    }
-
-    async fn claim(&mut self) -> Result<(), End> {
-        self.claim_as(None).await
-    }
-
-    async fn claim_as(&mut self, mut contact: Option<Contact>) -> Result<(), End> {
-        self.quiet = None;
-        loop {
-            let rings = self.rings();
-            let next = assign::next(self.app, &self.runner, contact.take());
-            let Next { assignment, lanes } = next.await.map_err(own_trouble)?;
-            if let Some(assignment) = assignment {
-                self.execute(assignment.job, assignment.claimed.uuid);
-                let job = ServerMessage::Job(Box::new(assignment.claimed));
-                return self.say(&job).await;
-            }
-            let State::Polling(poll) = &self.state else {
-                return Ok(());
-            };
-            if lanes == self.lanes {
-                let since = Instant::now();
-                self.quiet = Some(Quiet { since, rings });
-                return Ok(());
-            }
-            // Others than it listens to: it listens to these, and looks again. What it heard of those that it does not serve any
-            // more is for another runner.
-            let deadline = poll.deadline;
-            let served = std::mem::replace(&mut self.lanes, lanes);
-            for lane in served.iter().filter(|lane| !self.lanes.contains(lane)) {
-                self.app.store.bells.ring(Bell::Lane(*lane));
-            }
-            self.poll(deadline);
-        }
-    }
-
     async fn check_credential(&mut self) -> Result<(), End> {
         self.quiet = None;
         words::check_credential(self.app, &self.runner)
@@ -349,18 +257,12 @@ impl Session<'_> {
         }));
     }
 
-    async fn give_up(&mut self) -> Result<(), End> {
-        self.state = State::Idle;
-        self.heard = Instant::now();
-        self.say(&ServerMessage::NoJob).await
-    }
-
     /// The job this connection executes; after a reconnect the runner's words tell that there is one.
     async fn held(&mut self) -> Result<Option<&Execution>, End> {
         let is_known = matches!(self.state, State::Executing(_) | State::Polling(_));
         if !is_known
             && !self.told_to_stop
-            && let Some(job) = words::held(self.app, &self.runner)
+            && let Some(job) = words::held(self.app, &self.runner, self.slot)
                 .await
                 .map_err(own_trouble)?
         {
@@ -469,13 +371,6 @@ pub(super) async fn close(socket: &mut WebSocket, end: End) {
     }
 }
 
-/// How long a runner waits that asks for so many seconds now: less than a tick below that.
-fn wait(seconds: u32, now: Millis) -> Duration {
-    let asked = i64::from(seconds) * 1_000;
-    let early = (now.0 + asked).rem_euclid(TICK_MS);
-    Duration::from_millis((asked - early).unsigned_abs())
-}
-
 /// A message, if it is one: a poll timeout out of its range makes it none.
 fn read(text: &str) -> Result<RunnerMessage, String> {
     let message = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -513,20 +408,5 @@ pub(super) fn own_trouble(denied: Denied) -> End {
     End::Close {
         code: 1011,
         reason: "the server could not carry this out; try again",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn waits_end_together_and_none_is_longer_than_was_asked_for() {
-        let ends = |now: i64| now + i64::try_from(wait(1, Millis(now)).as_millis()).unwrap();
-        assert_eq!(
-            [ends(1_000), ends(1_249), ends(1_250)],
-            [2_000, 2_000, 2_250]
-        );
-        assert_eq!(wait(900, Millis(0)), Duration::from_mins(15));
     }
 }

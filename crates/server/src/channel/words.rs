@@ -7,7 +7,7 @@ use kiln_control::jobs::{self, Canceled, Delivered, Directive, Holder, Output};
 use kiln_control::outputs::Large;
 use kiln_control::{Credential, Denied};
 use kiln_model::v0::JobOutput;
-use kiln_model::{JobUuid, Millis, Status, Trigger};
+use kiln_model::{JobUuid, Millis, Slot, Status, Trigger};
 use kiln_store::sql::job::{self, Job};
 use kiln_store::sql::runner::Runner;
 use kiln_store::{Query, Tx};
@@ -16,10 +16,13 @@ use crate::app::App;
 use crate::metrics::{Count, Span};
 use crate::view;
 
-/// The one job a runner holds, newest claim first: `running` and `heartbeat` carry no job id and mean this one.
-pub(super) async fn held(app: &App, runner: &Runner) -> Result<Option<Job>, Denied> {
+/// The one job a runner holds in a slot, newest claim first: `running` and `heartbeat` carry no job id and mean this one.
+pub(super) async fn held(app: &App, runner: &Runner, slot: Slot) -> Result<Option<Job>, Denied> {
     let id = runner.id;
-    let read = move |query: &mut dyn Query| Ok(job::held_by(query, id)?.pop());
+    let read = move |query: &mut dyn Query| {
+        let mut held = job::held_by(query, id)?.into_iter();
+        Ok(held.rfind(|job| slot.covers(job.life.slot)))
+    };
     app.store.reader.read(read).await
 }
 

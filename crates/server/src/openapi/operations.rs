@@ -185,7 +185,7 @@ operations! {
     get "/v0/runners/{runner}/specs" list_runner_specs () -> 200 All("Spec"), "What a runner serves";
     post "/v0/runners/{runner}/specs" add_runner_spec ("SpecRef") -> 201 One("Spec"), "Let it serve another spec";
     delete "/v0/runners/{runner}/specs/{spec}" remove_runner_spec () -> 204 Nothing, "Let it no longer serve one";
-    get "/v0/runners/{runner}/channel" open_channel () -> 101 Socket, "A runner's channel";
+    get "/v0/runners/{runner}/channel" open_channel () -> 101 Socket, "A runner's channel; or, with `slot` and `slots` in the query, that of one slot of a runner with several";
     post "/v0/runners/{runner}/jobs" claim_job ("ClaimRequest") -> 200 Anything, "The next job, or null when none came in time";
     get "/v0/runners/{runner}/jobs/{job}" open_job_channel () -> 101 Socket, "A channel for one claimed job";
     post "/v0/runners/{runner}/jobs/{job}/token" renew_pull_token () -> 200 One("PullToken"), "Another token for the job's image";

@@ -222,12 +222,12 @@ schemas! {
         is("uuid", Uuid), is("name", Text), is("slug", Text), is("os", OS), is("architecture", ARCHITECTURE),
         or_null("sandbox", Text), is("cpu", Integer), is("memory", Integer), is("disk", Integer),
         is("network", Boolean), or_null("fallback", Time), is("created", Time), is("modified", Time),
-        or_null("archived", Time),
+        or_null("archived", Time), perhaps("shared", Boolean),
     ];
     "NewSpec": [
         is("name", A_NAME), may("slug", A_SLUG), is("os", OS), is("architecture", ARCHITECTURE), may("sandbox", OneOf(&["firecracker"])),
         is("cpu", Between(1, i32::MAX as u64)), is("memory", SOME_BYTES), is("disk", SOME_BYTES), perhaps("network", Boolean),
-        perhaps("fallback", Boolean),
+        perhaps("fallback", Boolean), perhaps("shared", Boolean),
     ];
     "UpdateSpec": [may("name", A_NAME), may("slug", A_SLUG), may("fallback", Boolean), may("archived", Boolean)];
     "SpecRef": [is("spec", Text)];
@@ -238,7 +238,7 @@ schemas! {
     ];
     "RunnerMetadata": [
         is("os", Text), is("arch", Text), is("version", Text), may("channel", Text), may("checksum", Text),
-        may("host", One("HostFacts")),
+        may("host", One("HostFacts")), may("slots", Integer),
     ];
     "HostFacts": [
         is("name", Text), is("kernel", Text), is("cpus", Integer), is("memory_bytes", Integer), is("isolation", Text),

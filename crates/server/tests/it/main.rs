@@ -30,6 +30,8 @@ mod runs;
 #[cfg(test)]
 mod silence;
 #[cfg(test)]
+mod slots;
+#[cfg(test)]
 mod stripe;
 #[cfg(test)]
 mod town;

@@ -7,6 +7,7 @@ use kiln_server::JobTimes;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
+use crate::slots::{runs, shared_place, slot, status};
 use crate::town::{Engine, Town, ack, completed};
 
 /// Short enough to wait for, and long enough for a busy machine.
@@ -123,6 +124,38 @@ async fn a_reader_that_never_reads_is_given_up(engine: Engine) {
     reader.say(completed(&job)).await;
     reader.hear().await;
     town.until(&other, &job, "process").await;
+}
+
+/// One of two slots goes away; the other goes on.
+async fn a_slot_that_went_away_loses_only_its_job(engine: Engine) {
+    let town = town(engine);
+    let (place, _) = shared_place(town).await;
+    let (mut gone, mut stays) = (slot(town, &place, 0).await, slot(town, &place, 1).await);
+    town.submit(&place, json!({})).await;
+    town.submit(&place, json!({})).await;
+    let (lost, kept) = (runs(&mut gone).await, runs(&mut stays).await);
+    drop(gone);
+    let speaking = async {
+        loop {
+            stays.say(json!({"event": "heartbeat"})).await;
+            assert_eq!(stays.hear().await, ack(&kept));
+        }
+    };
+    tokio::select! {
+        () = speaking => {}
+        _ = town.until(&place, &lost, "lost_contact") => {}
+    }
+    assert_eq!(status(town, &place, &kept).await, "running");
+}
+
+#[tokio::test]
+async fn a_slot_that_went_away_loses_only_its_job_on_sqlite() {
+    Box::pin(a_slot_that_went_away_loses_only_its_job(Engine::Sqlite)).await;
+}
+
+#[tokio::test]
+async fn a_slot_that_went_away_loses_only_its_job_on_postgresql() {
+    Box::pin(a_slot_that_went_away_loses_only_its_job(Engine::Postgres)).await;
 }
 
 #[tokio::test]

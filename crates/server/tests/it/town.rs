@@ -8,7 +8,7 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use kiln_server::{JobTimes, Server, ServerConfig};
 use kiln_store::testing::postgres_database;
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
-use reqwest::header::{ACCEPT, AUTHORIZATION};
+use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -311,17 +311,27 @@ impl Town {
     }
 
     pub(crate) async fn dial(&self, path: &str, key: &str) -> Result<Channel, Error> {
+        Ok(self.dialed(path, key).await?.0)
+    }
+
+    /// The headers with which the server opens a channel.
+    pub(crate) async fn greeting(&self, path: &str, key: &str) -> HeaderMap {
+        self.dialed(path, key).await.unwrap().1
+    }
+
+    async fn dialed(&self, path: &str, key: &str) -> Result<(Channel, HeaderMap), Error> {
         let door = self.door();
         let url = format!("{}{path}", door.url().replacen("http", "ws", 1));
         let mut request = url.into_client_request()?;
         request
             .headers_mut()
             .insert(AUTHORIZATION, format!("Bearer {key}").parse().unwrap());
-        let (socket, _) = connect_async(request).await?;
-        Ok(Channel {
+        let (socket, answer) = connect_async(request).await?;
+        let channel = Channel {
             socket,
             _door: door,
-        })
+        };
+        Ok((channel, answer.headers().clone()))
     }
 
     /// A channel that has just been given the job it asked for.

@@ -1,4 +1,4 @@
-//! Rings as servers tell them to each other: `SERVER:L7*3,J12,R5,K`, or `SERVER:*` for everything.
+//! Rings as servers tell them to each other: `SERVER:L7*3,J12,R5,S5,K`, or `SERVER:*` for everything.
 
 use std::collections::BTreeMap;
 
@@ -53,6 +53,7 @@ impl Rings {
                 Bell::Lane(lane) => format!("L{lane}*{count}"),
                 Bell::Job(job) => format!("J{job}"),
                 Bell::Runner(runner) => format!("R{runner}"),
+                Bell::Slots(runner) => format!("S{runner}"),
                 Bell::Kernel => "K".into(),
             };
             if current.len() + ring.len() + 1 > LONGEST {
@@ -115,6 +116,9 @@ fn parse_ring(ring: &str) -> Option<(Bell, usize)> {
     if let Some(runner) = ring.strip_prefix('R') {
         return Some((Bell::Runner(runner.parse().ok()?), 1));
     }
+    if let Some(runner) = ring.strip_prefix('S') {
+        return Some((Bell::Slots(runner.parse().ok()?), 1));
+    }
     let (lane, count) = ring.strip_prefix('L')?.split_once('*')?;
     let count: usize = count.parse().ok()?;
     Some((Bell::Lane(lane.parse().ok()?), count.min(MOST)))
@@ -133,6 +137,7 @@ mod tests {
             Bell::Lane(7),
             Bell::Job(12),
             Bell::Runner(5),
+            Bell::Slots(5),
             Bell::Kernel,
         ];
         for bell in told {
@@ -140,7 +145,7 @@ mod tests {
         }
         rings.add(Bell::Job(12));
         let payloads = rings.payloads(0xabc);
-        assert_eq!(payloads, ["abc:L-3*1,L7*2,J12,R5,K"]);
+        assert_eq!(payloads, ["abc:L-3*1,L7*2,J12,R5,S5,K"]);
         assert_eq!(
             Message::parse(&payloads[0]),
             Some(Message {

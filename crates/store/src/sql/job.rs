@@ -35,6 +35,8 @@ pub struct NewJob {
     pub retry_of: Option<i64>,
     pub root: Option<i64>,
     pub created: Millis,
+    /// It may run beside other jobs that may; any other has its runner to itself.
+    pub shared: bool,
 }
 
 /// Where a job is in its life.
@@ -46,6 +48,8 @@ pub struct Life {
     pub retry_count: u32,
     pub published: bool,
     pub runner: Option<i64>,
+    /// Which slot of the runner; none is the whole runner.
+    pub slot: Option<u32>,
     pub lease_id: Option<String>,
     /// What ended it.
     pub cause: Option<Trigger>,
@@ -76,6 +80,7 @@ impl Life {
             retry_count,
             published: false,
             runner: None,
+            slot: None,
             lease_id: None,
             cause: None,
             message: None,
@@ -106,7 +111,8 @@ const COLUMNS: &str = "id, public_id, kind, lane_id, organization_id, project_id
     queue_id, source_address, limit_key, priority, work, run_ms, grace_ms, lease_ms, set_up_ms, \
     pending_ms, retry, retry_max, retry_of, root_id, created, status, epoch, admitted, retry_count, \
     published, runner_id, lease_id, cause, message, events, timer_due, timer_seq, pending_tick, \
-    claimed_tick, started_tick, lease_tick, claimed, started, ended, modified, billed";
+    claimed_tick, started_tick, lease_tick, claimed, started, ended, modified, billed, slot, \
+    shared";
 
 /// Inserts a job and answers its id.
 pub fn insert(tx: &mut dyn Tx, ask: &NewJob, life: &Life) -> Result<i64, Error> {
@@ -115,9 +121,9 @@ pub fn insert(tx: &mut dyn Tx, ask: &NewJob, life: &Life) -> Result<i64, Error> 
         "INSERT INTO job (public_id, kind, lane_id, organization_id, project_id, report_id, spec_id, \
          queue_id, source_address, limit_key, priority, work, run_ms, grace_ms, lease_ms, set_up_ms, \
          pending_ms, retry, retry_max, retry_of, root_id, created, status, epoch, admitted, \
-         retry_count, published, events, pending_tick, modified) \
+         retry_count, published, events, pending_tick, modified, shared) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, \
-         ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30) RETURNING id",
+         ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31) RETURNING id",
         params![
             ask.public_id.as_deref(),
             ask.kind.code(),
@@ -148,7 +154,8 @@ pub fn insert(tx: &mut dyn Tx, ask: &NewJob, life: &Life) -> Result<i64, Error> 
             life.published,
             life.events,
             life.pending_tick,
-            life.modified
+            life.modified,
+            ask.shared
         ],
     )?;
     super::inserted_id(row)
@@ -167,8 +174,8 @@ pub fn save(
         "UPDATE job SET status = ?1, epoch = ?2, admitted = ?3, retry_count = ?4, published = ?5, \
          runner_id = ?6, cause = ?7, message = ?8, events = ?9, timer_due = ?10, \
          timer_seq = ?11, pending_tick = ?12, claimed_tick = ?13, started_tick = ?14, lease_tick = ?15, \
-         claimed = ?16, started = ?17, ended = ?18, modified = ?19, billed = ?20 \
-         WHERE id = ?21 AND status = ?22 AND epoch = ?23",
+         claimed = ?16, started = ?17, ended = ?18, modified = ?19, billed = ?20, \
+         slot = ?21 WHERE id = ?22 AND status = ?23 AND epoch = ?24",
         params![
             life.status.code(),
             life.epoch,
@@ -190,6 +197,7 @@ pub fn save(
             life.ended,
             life.modified,
             life.billed,
+            life.slot,
             id,
             from.code(),
             epoch
@@ -239,7 +247,7 @@ pub fn of_report<Q: Query + ?Sized>(query: &mut Q, report: i64) -> Result<Option
     )
 }
 
-/// The jobs a runner holds, oldest claim first.
+/// The jobs a runner holds, in all of its slots, oldest claim first.
 pub fn held_by<Q: Query + ?Sized>(query: &mut Q, runner: i64) -> Result<Vec<Job>, Error> {
     let sql = format!(
         "SELECT {COLUMNS} FROM job WHERE runner_id = ?1 AND status IN (1, 2) ORDER BY claimed_tick, id"
@@ -326,19 +334,27 @@ pub fn live_actions<Q: Query + ?Sized>(
     rows.iter().map(|row| row.get(0)).collect()
 }
 
-/// The job of a lane that a claim would take first, passing over what another transaction is taking now.
+/// The job of a lane that a claim takes first, passing over what another transaction is taking now.
 pub fn first_claimable(tx: &mut dyn Tx, lane: i64) -> Result<Option<ClaimOrder>, Error> {
     let sql = match tx.skip_locked() {
-        "" => {
-            "SELECT priority, created, id FROM job WHERE lane_id = ?1 AND status = 0 AND admitted = 1 \
-             ORDER BY priority DESC, created, id LIMIT 1"
-        }
+        "" => FIRST_CLAIMABLE,
         _ => {
             "SELECT priority, created, id FROM job WHERE lane_id = ?1 AND status = 0 AND admitted = 1 \
              ORDER BY priority DESC, created, id LIMIT 1 FOR UPDATE SKIP LOCKED"
         }
     };
     tx.query_one(sql, params![lane])?
+        .as_ref()
+        .map(order)
+        .transpose()
+}
+
+const FIRST_CLAIMABLE: &str = "SELECT priority, created, id FROM job WHERE lane_id = ?1 AND status = 0 AND admitted = 1 \
+    ORDER BY priority DESC, created, id LIMIT 1";
+
+/// The same for a claim that may leave it to others: they must not pass over it meanwhile.
+pub fn peek_claimable(tx: &mut dyn Tx, lane: i64) -> Result<Option<ClaimOrder>, Error> {
+    tx.query_one(FIRST_CLAIMABLE, params![lane])?
         .as_ref()
         .map(order)
         .transpose()
@@ -385,6 +401,12 @@ pub fn set_billed(tx: &mut dyn Tx, id: i64, epoch: i64, minutes: i64) -> Result<
         params![id, epoch, minutes],
     )?;
     Ok(changed == 1)
+}
+
+/// Notes that a job that is held is answered for by another slot of the same runner.
+pub fn set_slot(tx: &mut dyn Tx, id: i64, slot: Option<u32>) -> Result<(), Error> {
+    tx.execute("UPDATE job SET slot = ?2 WHERE id = ?1", params![id, slot])?;
+    Ok(())
 }
 
 pub fn set_root(tx: &mut dyn Tx, id: i64, root: i64) -> Result<(), Error> {
@@ -450,6 +472,7 @@ fn read(row: &Row) -> Result<Job, Error> {
             retry_of: row.get(20)?,
             root: row.get(21)?,
             created: row.get(22)?,
+            shared: row.get(45)?,
         },
         life: Life {
             status: status(row.get(23)?)?,
@@ -458,6 +481,7 @@ fn read(row: &Row) -> Result<Job, Error> {
             retry_count: row.get(26)?,
             published: row.get(27)?,
             runner: row.get(28)?,
+            slot: row.get(44)?,
             lease_id: row.get(29)?,
             cause: row
                 .get::<Option<i64>>(30)?

@@ -24,13 +24,15 @@ pub struct Spec {
     pub created: Millis,
     pub modified: Millis,
     pub archived: Option<Millis>,
+    /// Whether its jobs may share a runner.
+    pub shared: bool,
 }
 
 macro_rules! columns {
     () => {
         "spec.id, spec.uuid, spec.lane_id, spec.name, spec.slug, spec.os, spec.architecture, spec.sandbox, \
          spec.cpu, spec.memory, spec.disk, spec.network, spec.fallback, spec.created, spec.modified, \
-         spec.archived"
+         spec.archived, spec.shared"
     };
 }
 
@@ -44,7 +46,8 @@ const SOURCE: Source = Source {
 pub fn insert(tx: &mut dyn Tx, spec: &Spec) -> Result<i64, Error> {
     let row = tx.query_one(
         "INSERT INTO spec (uuid, lane_id, name, slug, os, architecture, sandbox, cpu, memory, disk, network, \
-         fallback, created, modified) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13) \
+         fallback, created, modified, shared) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14) \
          RETURNING id",
         params![
             spec.uuid.to_string(),
@@ -59,7 +62,8 @@ pub fn insert(tx: &mut dyn Tx, spec: &Spec) -> Result<i64, Error> {
             i64::try_from(spec.disk).unwrap_or(i64::MAX),
             spec.network,
             spec.fallback,
-            spec.created
+            spec.created,
+            spec.shared
         ],
     )?;
     super::inserted_id(row)
@@ -216,6 +220,7 @@ fn read(row: &Row) -> Result<Spec, Error> {
         created: row.get(13)?,
         modified: row.get(14)?,
         archived: row.get(15)?,
+        shared: row.get(16)?,
     })
 }
 

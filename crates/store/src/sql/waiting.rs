@@ -11,10 +11,14 @@ const MOST: i64 = 10_000;
 const SAMPLE: i64 = 20;
 
 /// A runner that serves a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     pub last_heartbeat: Option<Millis>,
-    pub is_busy: bool,
+    /// How many jobs it holds, and how many of those have it to themselves.
+    pub held: u32,
+    pub alone: u32,
+    /// What it told about itself, as JSON.
+    pub metadata: Option<String>,
 }
 
 /// How many claimable jobs of the same lane come before this one, counted up to ten thousand.
@@ -41,7 +45,9 @@ pub fn servers<Q: Query + ?Sized>(query: &mut Q, lane: i64) -> Result<Vec<Server
     query
         .query(
             "SELECT runner.last_heartbeat, \
-             (SELECT COUNT(*) FROM job WHERE job.runner_id = runner.id AND job.status IN (1, 2)) \
+             (SELECT COUNT(*) FROM job WHERE job.runner_id = runner.id AND job.status IN (1, 2)), \
+             (SELECT COUNT(*) FROM job WHERE job.runner_id = runner.id AND job.status IN (1, 2) AND job.shared = 0), \
+             runner.metadata \
              FROM runner_lane JOIN runner ON runner.id = runner_lane.runner_id \
              WHERE runner_lane.lane_id = ?1 AND runner.archived IS NULL AND runner.draining IS NULL ORDER BY runner.id",
             params![lane],
@@ -50,7 +56,9 @@ pub fn servers<Q: Query + ?Sized>(query: &mut Q, lane: i64) -> Result<Vec<Server
         .map(|row| {
             Ok(Server {
                 last_heartbeat: row.get(0)?,
-                is_busy: row.get::<i64>(1)? > 0,
+                held: row.get(1)?,
+                alone: row.get(2)?,
+                metadata: row.get(3)?,
             })
         })
         .collect()

@@ -73,6 +73,9 @@ pub(super) async fn watch(
 /// How quiet the job's host was.
 fn say_how_quiet(terminal: &Terminal, output: &JobOutput) {
     let conditions = output.conditions.as_ref();
+    if conditions.is_some_and(|conditions| conditions.shared) {
+        terminal.note("the runner was shared with other jobs: timings mean little");
+    }
     let receipt = conditions.and_then(|conditions| conditions.noise.as_ref());
     if let Some((before, after)) = receipt.and_then(|noise| noise.before.zip(noise.after)) {
         terminal.note(&format!(

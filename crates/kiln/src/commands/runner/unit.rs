@@ -23,6 +23,10 @@ pub(in crate::commands) fn run(
 /// and the second signal ends it.
 fn unit(program: &str, wanted: &RunnerUnit) -> Result<String, Failure> {
     let tuning = if wanted.tuning { " --tuning on" } else { "" };
+    let slots = match wanted.slots {
+        1 => String::new(),
+        slots => format!(" --slots {slots}"),
+    };
     let host = quoted(&wanted.host)?;
     let runner = quoted(&wanted.runner)?;
     let program = quoted(program)?;
@@ -33,7 +37,7 @@ After=network-online.target
 Wants=network-online.target
 
 [Service]
-ExecStart={program} runner up --host {host} --runner {runner} --runner-data /var/lib/kiln-runner{tuning}
+ExecStart={program} runner up --host {host} --runner {runner} --runner-data /var/lib/kiln-runner{tuning}{slots}
 EnvironmentFile=/etc/kiln/runner.env
 StateDirectory=kiln-runner
 Delegate=yes
@@ -71,6 +75,7 @@ mod tests {
             host: host.to_owned(),
             runner: "metal-1".to_owned(),
             tuning: true,
+            slots: 2,
         }
     }
 
@@ -80,7 +85,7 @@ mod tests {
         assert!(text.contains(
             r#"ExecStart="/usr/bin/kiln" runner up --host "https://kiln.example" --runner "metal-1""#
         ));
-        assert!(text.contains("--tuning on"));
+        assert!(text.contains("--tuning on --slots 2\n"));
         assert!(text.contains("Delegate=yes"));
     }
 

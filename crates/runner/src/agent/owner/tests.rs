@@ -2,4 +2,5 @@
 
 mod fixtures;
 mod lifecycle;
+mod slots;
 mod support;

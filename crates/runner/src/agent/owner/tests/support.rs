@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::{SinkExt as _, StreamExt as _};
-use kiln_model::v0::{ClaimedJob, Conditions};
+use kiln_model::v0::{ClaimedJob, Conditions, SLOTS_HEADER};
 use kiln_model::{Clock, Entropy, Millis};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -20,7 +20,7 @@ use tokio_tungstenite::{WebSocketStream, accept_hdr_async};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Agent, AgentConfig, AgentError, Ended, Execution, Executor, Iteration, Output, Prepared,
+    AgentConfig, AgentError, Agents, Ended, Execution, Executor, Iteration, Output, Prepared,
     SetUpError, Shutdown, Terms, Timer, Verdict,
 };
 
@@ -45,11 +45,12 @@ impl ManualTimer {
         self.now.send_modify(|now| *now = *now + span);
     }
 
-    /// Waits until the agent sleeps, then moves to the end of its sleep.
-    pub(super) async fn jump(&self) {
+    /// Waits until an agent sleeps, for not longer than this, then moves to the end of its sleep.
+    async fn jump_within(&self, longest: Duration) {
         let mut wake = self.wake.subscribe();
         let now = *self.now.borrow();
-        let at = *wake.wait_for(|at| *at > now).await.unwrap();
+        let is_meant = |at: &Millis| *at > now && *at <= now + longest;
+        let at = *wake.wait_for(is_meant).await.unwrap();
         self.now.send_modify(|now| *now = at.max(*now));
     }
 }
@@ -171,6 +172,8 @@ pub(super) struct Bench {
     listener: TcpListener,
     directory: TempDir,
     agent: Option<JoinHandle<Result<Ended, AgentError>>>,
+    /// That is skipped while a connection is waited for.
+    longest_sleep: Duration,
 }
 
 impl Bench {
@@ -188,6 +191,7 @@ impl Bench {
             listener: TcpListener::bind("127.0.0.1:0").await.unwrap(),
             directory: TempDir::new().unwrap(),
             agent: None,
+            longest_sleep: Duration::from_hours(1),
         }
     }
 
@@ -198,19 +202,33 @@ impl Bench {
     }
 
     pub(super) fn start(&mut self) {
+        self.start_with(1, false);
+    }
+
+    /// With so many slots, and ready to be replaced or not.
+    pub(super) fn start_with(&mut self, slots: u32, updates: bool) {
+        if slots > 1 {
+            // One slot comes again while another waits for a job, which must not seem to take long.
+            self.longest_sleep = Duration::from_secs(10);
+        }
         let config = AgentConfig {
             server_url: format!("http://{}", self.listener.local_addr().unwrap()),
             runner: "rack-7".to_owned(),
             key: "bencher_runner_key".to_owned(),
             data_dir: self.data_dir().to_owned(),
         };
-        let agent = Agent::with_timer(
+        let agents = Agents::with_timer(
             &config,
+            slots,
             Arc::new(self.script.clone()),
             Arc::clone(&self.timer) as Arc<dyn Timer>,
             Arc::new(Zeros),
         );
-        self.agent = Some(tokio::spawn(agent.unwrap().run(self.shutdown.clone())));
+        let mut agents = agents.unwrap();
+        if updates {
+            agents = agents.with_updates();
+        }
+        self.agent = Some(tokio::spawn(agents.run(self.shutdown.clone())));
     }
 
     /// As `kill -9` does: no word, no clean-up.
@@ -277,22 +295,39 @@ impl Bench {
             tokio::select! {
                 biased;
                 accepted = self.listener.accept() => return accepted.unwrap().0,
-                () = self.timer.jump() => {}
+                () = self.timer.jump_within(self.longest_sleep) => {}
             }
         }
     }
 
+    /// A connection attempt that nobody expects.
+    pub(super) async fn dialed_again(&self) -> TcpStream {
+        self.listener.accept().await.unwrap().0
+    }
+
     /// The agent's next channel, which it opens in its own time.
     pub(super) async fn connected(&self) -> Channel {
+        self.opened(None).await.0
+    }
+
+    /// The same with a server that knows so many slots; and what was asked for beside the path.
+    pub(super) async fn opened(&self, slots: Option<u32>) -> (Channel, Option<String>) {
+        let mut query = None;
         #[expect(clippy::result_large_err, reason = "the library prescribes it")]
-        let check = |request: &Request, response: Response| -> Result<Response, ErrorResponse> {
-            assert_eq!(request.uri().path(), "/v0/runners/rack-7/channel");
-            let key = &request.headers()["authorization"];
-            assert_eq!(key, "Bearer bencher_runner_key");
-            Ok(response)
-        };
+        let check =
+            |request: &Request, mut response: Response| -> Result<Response, ErrorResponse> {
+                assert_eq!(request.uri().path(), "/v0/runners/rack-7/channel");
+                let key = &request.headers()["authorization"];
+                assert_eq!(key, "Bearer bencher_runner_key");
+                query = request.uri().query().map(str::to_owned);
+                if let Some(slots) = slots {
+                    response.headers_mut().insert(SLOTS_HEADER, slots.into());
+                }
+                Ok(response)
+            };
         let socket = self.dialed().await;
-        Channel(accept_hdr_async(socket, check).await.unwrap())
+        let channel = Channel(accept_hdr_async(socket, check).await.unwrap());
+        (channel, query)
     }
 
     /// Answers the next attempt with a status.
