@@ -124,6 +124,13 @@ impl Bells {
         }
     }
 
+    /// Rings on the other servers only.
+    pub fn ring_elsewhere(&self, bell: Bell) {
+        if let Some(outbox) = self.outbox.get() {
+            outbox.push(&[bell]);
+        }
+    }
+
     pub(crate) fn ring_local(&self, bells: &[Bell]) {
         let mut hub = lock(&self.hub);
         for bell in bells {

@@ -72,6 +72,10 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "0012_slots",
         script: Script::Portable(include_str!("../migrations/0012_slots.sql")),
     },
+    Migration {
+        name: "0013_channels",
+        script: Script::Portable(include_str!("../migrations/0013_channels.sql")),
+    },
 ];
 
 impl Script {

@@ -9,6 +9,7 @@ pub mod audit;
 pub mod benchmark;
 pub mod billing_minute;
 pub mod branch;
+pub mod channel;
 pub mod dimension;
 pub mod head;
 pub mod heartbeat;

@@ -3,7 +3,7 @@
 use kiln_model::{Slot, Status, Trigger};
 use kiln_store::sql::job::{self, ClaimOrder, Job};
 use kiln_store::sql::lane;
-use kiln_store::{DatabaseErrorKind, Error, Tx};
+use kiln_store::{Bell, DatabaseErrorKind, Error, Tx};
 
 use super::advance::{Cause, advance_with};
 use crate::Denied;
@@ -45,18 +45,19 @@ pub fn claim(tx: &mut dyn Tx, claim: &Claim<'_>) -> Result<Claimed, Denied> {
     let beside = held_beside(tx, claim)?;
     if !beside.is_empty() {
         // Looked at and not locked: others must not pass over a job that is left to them.
-        let Some(first) = first(tx, claim.runner, job::peek_claimable)? else {
+        let Some((first, _)) = in_order(tx, claim.runner, job::peek_claimable)?.pop() else {
             return Ok(Claimed::Nothing);
         };
-        let job = job::find(tx, first)?.ok_or(Denied::Raced)?;
+        let job = job::find(tx, first.id)?.ok_or(Denied::Raced)?;
         if !fits(&job, &beside) {
-            return Ok(Claimed::Aside(first));
+            return Ok(Claimed::Aside(first.id));
         }
     }
-    let Some(first) = first(tx, claim.runner, job::first_claimable)? else {
+    let mut found = in_order(tx, claim.runner, job::first_claimable)?;
+    let Some((first, _)) = found.pop() else {
         return Ok(Claimed::Nothing);
     };
-    let mut job = super::lock(tx, first)?;
+    let mut job = super::lock(tx, first.id)?;
     // It may be another than was looked at, which somebody else is taking.
     let is_pending = job.life.status == Status::Pending && job.life.admitted;
     if !is_pending || !fits(&job, &beside) {
@@ -80,7 +81,14 @@ pub fn claim(tx: &mut dyn Tx, claim: &Claim<'_>) -> Result<Claimed, Denied> {
         life.message = None;
     });
     match outcome {
-        Ok(()) => Ok(Claimed::Job(Box::new(job))),
+        Ok(()) => {
+            if !tx.skip_locked().is_empty() {
+                // Until the commit these are locked as well: whoever passed over them is to look again.
+                let left = found.iter().map(|(_, lane)| Bell::Lane(*lane));
+                left.for_each(|bell| tx.ring(bell));
+            }
+            Ok(Claimed::Job(Box::new(job)))
+        }
         // Another server took a job with the same limit key at this moment: the unique index says no.
         Err(Denied::Store(Error::Database {
             kind: DatabaseErrorKind::Constraint,
@@ -90,17 +98,18 @@ pub fn claim(tx: &mut dyn Tx, claim: &Claim<'_>) -> Result<Claimed, Denied> {
     }
 }
 
-/// The job that is first in order among all lanes of a runner.
-fn first(
+/// What comes first in each lane of a runner, and in which; the first of them all is last.
+fn in_order(
     tx: &mut dyn Tx,
     runner: i64,
     of_lane: fn(&mut dyn Tx, i64) -> Result<Option<ClaimOrder>, Error>,
-) -> Result<Option<i64>, Denied> {
-    let mut first = None;
+) -> Result<Vec<(ClaimOrder, i64)>, Denied> {
+    let mut found = Vec::new();
     for lane in lane::of_runner(tx, runner)? {
-        first = first.into_iter().chain(of_lane(tx, lane)?).min();
+        found.extend(of_lane(tx, lane)?.map(|order| (order, lane)));
     }
-    Ok(first.map(|order| order.id))
+    found.sort_unstable_by(|one, other| other.cmp(one));
+    Ok(found)
 }
 
 /// What the other slots of the runner hold. What this slot holds itself does not count: it has said that it is idle.

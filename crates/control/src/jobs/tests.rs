@@ -1,5 +1,6 @@
 //! What can happen to a job, one behaviour at a time.
 
+mod servers;
 mod slots;
 
 use std::time::Duration;

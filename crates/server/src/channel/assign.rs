@@ -6,7 +6,7 @@ use kiln_model::{ProjectUuid, RunnerUuid, Slot};
 use kiln_store::sql::job::Job;
 use kiln_store::sql::runner::Runner;
 use kiln_store::sql::{lane, spec};
-use kiln_store::{Query, Tx};
+use kiln_store::{Bell, Query, Tx};
 
 use super::contact::Contact;
 use super::words;
@@ -96,12 +96,16 @@ pub(super) async fn next(
             Err(denied) => return Err(denied),
         }
     }
-    // The bells ring again: whoever was faster leaves something or nothing behind.
+    // Whoever was faster leaves something or nothing behind: somebody is to look again.
     let id = runner.id;
     let lanes = move |query: &mut dyn Query| Ok::<_, Denied>(lane::of_runner(query, id)?);
+    let lanes = app.store.reader.read(lanes).await?;
+    for lane in &lanes {
+        app.store.bells.ring(Bell::Lane(*lane));
+    }
     Ok(Next {
         assignment: None,
-        lanes: app.store.reader.read(lanes).await?,
+        lanes,
         aside: None,
     })
 }

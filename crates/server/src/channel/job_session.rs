@@ -9,12 +9,13 @@ use kiln_control::Denied;
 use kiln_control::jobs::Directive;
 use kiln_model::v0::{JobMessage, ServerMessage};
 use kiln_model::{JobUuid, Slot};
+use kiln_store::sql::channel::Channel;
 use kiln_store::sql::job::{self, Job};
 use kiln_store::sql::runner::Runner;
 use kiln_store::{Bell, Listener};
 use tokio::time::{Instant, sleep_until};
 
-use super::session::{End, LOST, close, own_trouble, say};
+use super::session::{End, LOST, SUPERSEDED, close, own_trouble, say};
 use super::words::{self, Fate};
 use super::{authenticate, limited, with_offers};
 use crate::app::{App, Shared};
@@ -50,6 +51,7 @@ pub(crate) async fn open_job_channel(
 struct Session<'a> {
     app: &'a App,
     runner: Runner,
+    channel: Channel,
     job: Job,
     uuid: JobUuid,
     socket: WebSocket,
@@ -60,14 +62,20 @@ struct Session<'a> {
     is_over: bool,
 }
 
-async fn run(app: Shared, runner: Runner, job: Job, uuid: JobUuid, socket: WebSocket) {
+async fn run(app: Shared, runner: Runner, job: Job, uuid: JobUuid, mut socket: WebSocket) {
     let place = app.channels.enter(runner.id, Slot::WHOLE);
     let counted = app.metrics.executing.enter();
     let bells = [Bell::Job(job.id), Bell::Runner(runner.id)];
+    let bells = app.store.bells.subscribe_to(bells);
+    let channel = match words::enter(&app, &runner, Slot::WHOLE).await {
+        Ok(channel) => channel,
+        Err(denied) => return close(&mut socket, own_trouble(denied)).await,
+    };
     let mut session = Session {
         app: &app,
-        bells: app.store.bells.subscribe_to(bells),
+        bells,
         runner,
+        channel,
         job,
         uuid,
         socket,
@@ -76,9 +84,7 @@ async fn run(app: Shared, runner: Runner, job: Job, uuid: JobUuid, socket: WebSo
     };
     let end = tokio::select! {
         end = session.serve() => end,
-        () = place.superseded.cancelled() => {
-            End::Close { code: 1000, reason: "superseded by a newer connection" }
-        }
+        () = place.superseded.cancelled() => SUPERSEDED,
         () = app.channels.shutdown().cancelled() => {
             End::Close { code: 1001, reason: "server shutting down" }
         }
@@ -153,9 +159,10 @@ impl Session<'_> {
     }
 
     async fn look(&mut self) -> Result<(), End> {
-        words::check_credential(self.app, &self.runner)
-            .await
-            .map_err(own_trouble)?;
+        let is_newest = words::is_newest(self.app, &self.runner, self.channel);
+        if !is_newest.await.map_err(own_trouble)? {
+            return Err(SUPERSEDED);
+        }
         if self.is_over {
             return Ok(());
         }

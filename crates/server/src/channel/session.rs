@@ -9,12 +9,12 @@ use kiln_control::Denied;
 use kiln_control::jobs::Directive;
 use kiln_model::v0::{JobOutput, RunnerMessage, ServerMessage};
 use kiln_model::{JobUuid, Slot};
+use kiln_store::sql::channel::Channel;
 use kiln_store::sql::job::Job;
 use kiln_store::sql::runner::Runner;
 use kiln_store::{Bell, Listener};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::contact::Contact;
 use super::words::{self, Fate};
 use crate::app::{App, Shared};
 use crate::metrics::{Count, One};
@@ -54,6 +54,7 @@ struct Session<'a> {
     app: &'a App,
     runner: Runner,
     slot: Slot,
+    channel: Channel,
     socket: WebSocket,
     state: State,
     /// Those it served when it last asked for work.
@@ -70,16 +71,23 @@ struct Session<'a> {
     updating: Option<One>,
 }
 
-pub(super) async fn run(app: Shared, runner: Runner, slot: Slot, socket: WebSocket) {
+pub(super) async fn run(app: Shared, runner: Runner, slot: Slot, mut socket: WebSocket) {
     let place = app.channels.enter(runner.id, slot);
-    let (uuid, id) = (runner.uuid, runner.id);
+    let uuid = runner.uuid;
+    let runner_bell = app.store.bells.subscribe(Bell::Runner(runner.id));
+    // After the subscription: a key that was replaced since it was checked is noticed here or by the bell.
+    let channel = match words::enter(&app, &runner, slot).await {
+        Ok(channel) => channel,
+        Err(denied) => return close(&mut socket, own_trouble(denied)).await,
+    };
     tracing::info!(runner.id = %uuid, "runner {uuid} connected");
     app.metrics.count(Count::Connect);
     let mut session = Session {
         app: &app,
-        runner_bell: app.store.bells.subscribe(Bell::Runner(id)),
         runner,
         slot,
+        channel,
+        runner_bell,
         socket,
         state: State::Idle,
         lanes: Vec::new(),
@@ -89,10 +97,8 @@ pub(super) async fn run(app: Shared, runner: Runner, slot: Slot, socket: WebSock
         updating: None,
     };
     let end = tokio::select! {
-        end = session.begin() => end,
-        () = place.superseded.cancelled() => {
-            End::Close { code: 1000, reason: "superseded by a newer connection" }
-        }
+        end = session.serve() => end,
+        () = place.superseded.cancelled() => SUPERSEDED,
         () = app.channels.shutdown().cancelled() => {
             End::Close { code: 1001, reason: "server shutting down" }
         }
@@ -103,15 +109,6 @@ pub(super) async fn run(app: Shared, runner: Runner, slot: Slot, socket: WebSock
 }
 
 impl Session<'_> {
-    async fn begin(&mut self) -> End {
-        // After the subscription: a key that was replaced since it was checked is noticed here or by the bell.
-        let contact = Contact::new(self.app, &self.runner, None);
-        match contact.keep(self.app).await {
-            Ok(()) => self.serve().await,
-            Err(denied) => own_trouble(denied),
-        }
-    }
-
     async fn serve(&mut self) -> End {
         loop {
             let silence = self.heard + self.app.bench.heartbeat_timeout;
@@ -119,18 +116,18 @@ impl Session<'_> {
             let outcome = match &mut self.state {
                 State::Idle => tokio::select! {
                     message = self.socket.recv() => Box::pin(self.receive(message)).await,
-                    () = self.runner_bell.heard() => Box::pin(self.check_credential()).await,
+                    () = self.runner_bell.heard() => Box::pin(self.called()).await,
                     () = sleep_until(silence) => return LOST,
                 },
                 State::Polling(poll) => tokio::select! {
                     message = self.socket.recv() => Box::pin(self.receive(message)).await,
-                    () = self.runner_bell.heard() => Box::pin(self.claim()).await,
+                    () = self.runner_bell.heard() => Box::pin(self.called()).await,
                     () = poll.bells.heard() => Box::pin(self.claim()).await,
                     () = sleep_until(poll.deadline) => Box::pin(self.give_up()).await,
                 },
                 State::Executing(execution) => tokio::select! {
                     message = self.socket.recv() => Box::pin(self.receive(message)).await,
-                    () = self.runner_bell.heard() => Box::pin(self.check_credential()).await,
+                    () = self.runner_bell.heard() => Box::pin(self.called()).await,
                     () = execution.bell.heard() => Box::pin(self.look()).await,
                 },
             };
@@ -240,11 +237,17 @@ impl Session<'_> {
         self.terminal(job).await
     }
 
-    async fn check_credential(&mut self) -> Result<(), End> {
+    /// Something about the runner changed: its key, whether it may take work, or it has come to another server.
+    async fn called(&mut self) -> Result<(), End> {
         self.quiet = None;
-        words::check_credential(self.app, &self.runner)
-            .await
-            .map_err(own_trouble)
+        let is_newest = words::is_newest(self.app, &self.runner, self.channel);
+        if !is_newest.await.map_err(own_trouble)? {
+            return Err(SUPERSEDED);
+        }
+        match self.state {
+            State::Polling(_) => self.claim().await,
+            State::Idle | State::Executing(_) => Ok(()),
+        }
     }
 
     fn execute(&mut self, job: Job, uuid: JobUuid) {
@@ -344,6 +347,12 @@ impl Session<'_> {
         say(&mut self.socket, message).await
     }
 }
+
+/// Another channel speaks for the runner now.
+pub(super) const SUPERSEDED: End = End::Close {
+    code: 1000,
+    reason: "superseded by a newer connection",
+};
 
 /// The runner was not heard in time; the words are those of stock servers, quotes included.
 pub(super) const LOST: End = End::Close {

@@ -8,10 +8,12 @@ use kiln_control::outputs::Large;
 use kiln_control::{Credential, Denied};
 use kiln_model::v0::JobOutput;
 use kiln_model::{JobUuid, Millis, Slot, Status, Trigger};
+use kiln_store::sql::channel::{self, Channel};
 use kiln_store::sql::job::{self, Job};
 use kiln_store::sql::runner::Runner;
-use kiln_store::{Query, Tx};
+use kiln_store::{Bell, Query, Tx};
 
+use super::contact::Contact;
 use crate::app::App;
 use crate::metrics::{Count, Span};
 use crate::view;
@@ -176,12 +178,35 @@ pub(super) async fn canceled(
     Ok(canceled)
 }
 
-/// Whether the runner may still speak, when nothing is to be written.
-pub(super) async fn check_credential(app: &App, runner: &Runner) -> Result<(), Denied> {
+/// A runner has come: its channel is the newest from now on, here and on the other servers.
+pub(super) async fn enter(app: &App, runner: &Runner, slot: Slot) -> Result<Channel, Denied> {
+    let (id, contact) = (runner.id, Contact::new(app, runner, None));
+    let opened = app
+        .store
+        .ledger
+        .submit(move |tx: &mut dyn Tx| {
+            contact.note(tx)?;
+            Ok::<_, Denied>(channel::open(tx, id, slot)?)
+        })
+        .await?;
+    // Here the older one has been told already.
+    app.store.bells.ring_elsewhere(Bell::Runner(id));
+    Ok(opened)
+}
+
+/// Whether a channel still speaks for its slot, if the runner's key is still good.
+pub(super) async fn is_newest(
+    app: &App,
+    runner: &Runner,
+    channel: Channel,
+) -> Result<bool, Denied> {
     let credential = credential(runner);
     app.store
         .ledger
-        .submit(move |tx: &mut dyn Tx| credential.check(tx))
+        .submit(move |tx: &mut dyn Tx| {
+            credential.check(tx)?;
+            Ok(!channel::is_superseded(tx, channel)?)
+        })
         .await
 }
 
