@@ -141,3 +141,31 @@ fn a_number_of_slots_that_makes_no_sense_is_refused() {
         assert!(exited.stderr.contains("1 to 64"), "{exited:?}");
     }
 }
+
+#[test]
+fn a_server_is_not_begun_for_a_runner_that_makes_no_sense() {
+    let town = Town::new();
+    let data = town.path().join("new");
+    let exited = kiln(
+        &["up", "--data", data.to_str().unwrap(), "--slots", "65"],
+        "",
+    );
+    assert_eq!(exited.code, Some(2), "{exited:?}");
+    assert!(!data.exists());
+}
+
+#[test]
+fn a_server_whose_runner_cannot_start_stops_in_good_order() {
+    let town = Town::new();
+    let data = town.path().join("new");
+    let arguments = ["up", "--listen", "127.0.0.1:0", "--backend", "firecracker"];
+    let mut all = arguments.to_vec();
+    all.extend(["--firecracker", "/none", "--data", data.to_str().unwrap()]);
+    let exited = kiln(&all, "");
+    assert_ne!(exited.code, Some(0), "{exited:?}");
+    assert!(
+        exited.stderr.contains("Firecracker cannot be used"),
+        "{exited:?}"
+    );
+    assert!(!exited.stderr.contains("panicked"), "{exited:?}");
+}

@@ -3,6 +3,7 @@
 use kiln_client::Client;
 use kiln_model::v0::{Architecture, NewRunner, NewSpec, OperatingSystem};
 use kiln_runner::{AgentConfig, QuietHost, Shutdown};
+use kiln_server::Server;
 
 use super::server::{Plan, StopSignals, runtime, start, until_told};
 use super::target::from_client;
@@ -16,36 +17,51 @@ const NAME: &str = "local";
 pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
     log::install(context.settings.need("log")?)?;
     let plan = Plan::new(context)?;
+    let slots = runner::slots(context)?;
     runtime()?.block_on(async {
         let mut stop = StopSignals::install()?;
         let server = start(context, &plan).await?;
-        let admin = std::fs::read_to_string(plan.data.join("admin.key")).map_err(|error| {
-            Failure::usage("admin.key is not in the data directory")
-                .because(&error)
-                .hint("make one with `kiln admin key` and write it there, or use `kiln server` and `kiln runner up`")
-        })?;
-        let url = format!("http://{}", server.address());
-        let client = Client::new(&url, Some(admin.trim())).map_err(from_client)?;
-        let key = local_runner(&client).await?;
-        let agents = runner::agents(&AgentConfig {
-            server_url: url,
-            runner: NAME.to_owned(),
-            key,
-            data_dir: plan.data.join("runner"),
-        }, runner::slots(context)?, QuietHost::untouched(), runner::backend::chosen(context, &plan.data.join("runner"))?)?;
-        let shutdown = Shutdown::default();
-        let agent = tokio::spawn(agents.run(shutdown.clone()));
-        let ended = until_told(&server, &mut stop).await;
-        shutdown.drain.cancel();
-        shutdown.stop.cancel();
-        match agent.await {
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => context.terminal.warn(&format!("the runner ended badly: {error}")),
-            Err(error) => context.terminal.warn(&format!("the runner broke: {error}")),
-        }
+        let ended = with_runner(context, &plan, slots, &server, &mut stop).await;
         server.stop().await;
         ended
     })
+}
+
+/// Runs the local runner of a server until somebody wants to stop.
+async fn with_runner(
+    context: &Context<'_>,
+    plan: &Plan,
+    slots: u32,
+    server: &Server,
+    stop: &mut StopSignals,
+) -> Result<Exit, Failure> {
+    let admin = std::fs::read_to_string(plan.data.join("admin.key")).map_err(|error| {
+        Failure::usage("admin.key is not in the data directory")
+            .because(&error)
+            .hint("make one with `kiln admin key` and write it there, or use `kiln server` and `kiln runner up`")
+    })?;
+    let server_url = format!("http://{}", server.address());
+    let client = Client::new(&server_url, Some(admin.trim())).map_err(from_client)?;
+    let config = AgentConfig {
+        key: local_runner(&client).await?,
+        server_url,
+        runner: NAME.to_owned(),
+        data_dir: plan.data.join("runner"),
+    };
+    let backend = runner::backend::chosen(context, &config.data_dir)?;
+    let agents = runner::agents(&config, slots, QuietHost::untouched(), backend)?;
+    let shutdown = Shutdown::default();
+    let agents = tokio::spawn(agents.run(shutdown.clone()));
+    let ended = until_told(server, stop).await;
+    shutdown.drain.cancel();
+    shutdown.stop.cancel();
+    let terminal = context.terminal;
+    match agents.await {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => terminal.warn(&format!("the runner ended badly: {error}")),
+        Err(error) => terminal.warn(&format!("the runner broke: {error}")),
+    }
+    ended
 }
 
 /// Makes the spec and the runner of this machine if they are not there, and answers the runner's key, which is new each
