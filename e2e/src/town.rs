@@ -184,11 +184,13 @@ impl Town {
         client.submit_run(&run).await
     }
 
-    /// Waits until a job has ended and, when it completed, was processed.
+    /// Waits until a job has ended and, when it completed, was processed or could not be.
     pub async fn ended(client: &Client, job: JobUuid) -> Job {
         loop {
             let found = client.get_job("test", job).await.expect("the job is there");
-            if found.status.is_ended() && found.status != kiln_model::Status::Completed {
+            let is_put_to_use =
+                found.status != kiln_model::Status::Completed || found.error.is_some();
+            if found.status.is_ended() && is_put_to_use {
                 return found;
             }
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;

@@ -72,7 +72,11 @@ async fn killed_while_it_pulls() {
         let report = Town::submit(&client, "test:large").await.unwrap();
         (client, report)
     });
-    wait_until(&runner.process, || !staged(&town).is_empty());
+    // A job that it does not know it holds would be given to it again.
+    let held = town.path().join("runner/held");
+    wait_until(&runner.process, || {
+        !staged(&town).is_empty() && held.exists()
+    });
     // From now on not one more byte of the image comes.
     server.process.signal(Signal::STOP);
     let staged = staged(&town);
