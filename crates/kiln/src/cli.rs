@@ -189,7 +189,7 @@ pub(crate) struct Server {
     /// How much anybody may do in a minute, an hour and a day: off, stock (what stock servers allow), or NAME=MINUTE/HOUR/DAY with
     /// commas between; names are address-requests, address-attempts, address-runs, user-requests, user-runs,
     /// project-requests, project-runs, organization-runs, runner-connects, and registry-bytes with the bytes a day of
-    /// unclaimed, free and other organizations; a server that starts again forgets what was done [env: KILN_RATE_LIMITS] [default: off]
+    /// unclaimed, free and other organizations; each server counts for itself, and forgets what was done when it starts again [env: KILN_RATE_LIMITS] [default: off]
     #[arg(long, value_name = "LIMITS", verbatim_doc_comment)]
     pub(crate) rate_limits: Option<String>,
     /// Record the kernel's worker into a new file of this directory, for `kiln replay`; it grows with every step [env: KILN_RECORD]

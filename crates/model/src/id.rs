@@ -8,6 +8,6 @@ pub use lsn::{Lsn, NotAnLsn};
 pub use ulid::{NotAnId, RuntimeJobId, RuntimeLeaseId, WorkerId};
 pub use uuid::{
     AlertUuid, BenchmarkUuid, BranchUuid, HeadUuid, JobUuid, KeyUuid, MeasureUuid, MetricUuid,
-    ModelUuid, NotAUuid, OrganizationUuid, PlotUuid, ProjectUuid, ReportUuid, RunnerUuid, SpecUuid,
-    TestbedUuid, ThresholdUuid, UserUuid,
+    ModelUuid, NotAUuid, OrganizationUuid, PlotUuid, ProjectUuid, ReportUuid, RunnerUuid,
+    ServerUuid, SpecUuid, TestbedUuid, ThresholdUuid, UserUuid,
 };

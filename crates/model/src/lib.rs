@@ -15,8 +15,8 @@ pub use digest::{Algorithm, Digest, NotADigest};
 pub use id::{
     AlertUuid, BenchmarkUuid, BranchUuid, HeadUuid, JobUuid, KeyUuid, Lsn, MeasureUuid, MetricUuid,
     ModelUuid, NotAUuid, NotAnId, NotAnLsn, OrganizationUuid, PlotUuid, ProjectUuid, ReportUuid,
-    RunnerUuid, RuntimeJobId, RuntimeLeaseId, SpecUuid, TestbedUuid, ThresholdUuid, UserUuid,
-    WorkerId,
+    RunnerUuid, RuntimeJobId, RuntimeLeaseId, ServerUuid, SpecUuid, TestbedUuid, ThresholdUuid,
+    UserUuid, WorkerId,
 };
 pub use name::{
     BranchName, Email, GitHash, InvalidName, MAX_BRANCH_NAME, MAX_NAME, PoolName, ProjectUrl,

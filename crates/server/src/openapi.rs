@@ -9,14 +9,16 @@ mod patterns;
 mod schemas;
 
 #[cfg(test)]
-pub(crate) mod tests;
+pub(crate) mod contract;
+#[cfg(test)]
+mod tests;
 
 use std::sync::LazyLock;
 
 use axum::Json;
 use serde_json::Value;
 
-static DOCUMENT: LazyLock<Value> = LazyLock::new(document::document);
+pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(document::document);
 
 /// `GET /v0/server/spec`.
 pub(crate) async fn get_openapi() -> Json<&'static Value> {

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use kiln_model::Millis;
+use kiln_model::{Millis, ServerUuid};
 use reqwest::header::CONTENT_TYPE;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::Shared;
-use crate::metrics::otlp::{Period, request};
+use crate::metrics::otlp::{Period, Teller, request};
 
 /// How long a collector may take to answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -45,6 +45,10 @@ pub(crate) async fn push(app: Shared, otlp: Otlp, stop: CancellationToken) {
         }
     };
     let (place, start) = (otlp.place(), app.wall());
+    let teller = Teller {
+        server: ServerUuid::mint(start, &*app.entropy),
+        public_url: app.public_url.clone(),
+    };
     let mut failures = 0;
     loop {
         tokio::select! {
@@ -52,7 +56,7 @@ pub(crate) async fn push(app: Shared, otlp: Otlp, stop: CancellationToken) {
             () = stop.cancelled() => return,
         }
         let pushed = tokio::select! {
-            pushed = push_once(&app, &http, &place, start) => pushed,
+            pushed = push_once(&app, &http, (&place, &teller), start) => pushed,
             () = stop.cancelled() => return,
         };
         match pushed {
@@ -75,7 +79,7 @@ pub(crate) async fn push(app: Shared, otlp: Otlp, stop: CancellationToken) {
 async fn push_once(
     app: &Shared,
     http: &reqwest::Client,
-    place: &str,
+    (place, teller): (&str, &Teller),
     start: Millis,
 ) -> Result<(), String> {
     let families = app.metrics.read(app.channels.count());
@@ -83,7 +87,7 @@ async fn push_once(
         start,
         end: app.wall(),
     };
-    let body = request(&families, period, &app.public_url).to_string();
+    let body = request(&families, period, teller).to_string();
     let answer = http
         .post(place)
         .header(CONTENT_TYPE, "application/json")

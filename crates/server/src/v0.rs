@@ -35,9 +35,6 @@ mod usage;
 mod user_keys;
 mod users;
 
-#[cfg(test)]
-mod tests;
-
 use axum::Router;
 use axum::routing::{get, post};
 

@@ -70,6 +70,8 @@ uuid_ids! {
     ProjectUuid,
     ReportUuid,
     RunnerUuid,
+    /// A server as long as it runs; the next start is another.
+    ServerUuid,
     SpecUuid,
     TestbedUuid,
     ThresholdUuid,

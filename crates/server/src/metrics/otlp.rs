@@ -1,6 +1,6 @@
 //! Metrics as OTLP over HTTP has them in JSON: names with dots, sums since the server began, and what 64 bits hold as text.
 
-use kiln_model::Millis;
+use kiln_model::{Millis, ServerUuid};
 use serde_json::{Value, json};
 
 use super::{BUCKETS, Family, Histogram, Reading};
@@ -16,12 +16,20 @@ pub(crate) struct Period {
     pub(crate) end: Millis,
 }
 
-/// The body of an `ExportMetricsServiceRequest`. `instance` tells this server from others.
-pub(crate) fn request(families: &[Family], period: Period, instance: &str) -> Value {
+/// Who tells. Servers that share a database may share their URL too: what each of them counts is its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Teller {
+    pub(crate) server: ServerUuid,
+    pub(crate) public_url: String,
+}
+
+/// The body of an `ExportMetricsServiceRequest`.
+pub(crate) fn request(families: &[Family], period: Period, teller: &Teller) -> Value {
     let resource = [
         ("service.name", "kiln"),
         ("service.version", env!("CARGO_PKG_VERSION")),
-        ("service.instance.id", instance),
+        ("service.instance.id", &teller.server.to_string()),
+        ("kiln.public_url", &teller.public_url),
     ];
     let metrics: Vec<Value> = families
         .iter()

@@ -2,22 +2,26 @@
 
 use std::time::Duration;
 
-use kiln_server::{Billing, ServerConfig};
 use serde_json::{Value, json};
 
-use crate::stripe::{CUSTOMER, METER, SECRET, Stripe};
-use crate::town::{Engine, Town, completed, text};
+use crate::stripe::{CUSTOMER, Stripe};
+use crate::town::{Town, completed, text};
+use crate::towns::on_both_engines_anew;
+use crate::ways::Ways;
 
-/// A server that bills to a provider of its own.
-fn start(engine: Engine, bad_days: &[u16]) -> (Town, Stripe) {
+on_both_engines_anew!(
+    || provider(&[429, 500]) => a_minute_is_told_until_it_is_taken,
+    || provider(&[]) => a_refused_minute_is_a_dead_letter_with_its_reason,
+);
+
+/// A provider, and servers that bill to it.
+fn provider(bad_days: &[u16]) -> (Stripe, Ways) {
     let stripe = Stripe::start(bad_days);
-    let billing = Billing::Stripe(kiln_server::Stripe {
-        url: stripe.url.clone(),
-        secret: SECRET.to_owned(),
-        meter: METER.to_owned(),
-    });
-    let town = Town::start_with(engine, move |config| ServerConfig { billing, ..config });
-    (town, stripe)
+    let ways = Ways {
+        stripe: Some(stripe.url.clone()),
+        ..Ways::default()
+    };
+    (stripe, ways)
 }
 
 async fn run_a_job(town: &Town) -> String {
@@ -46,10 +50,9 @@ async fn set_customer(town: &Town, organization: &str) {
 }
 
 /// A provider that has too much to do, and then a bad day, is asked again until it takes the minute.
-async fn a_minute_is_told_until_it_is_taken(engine: Engine) {
-    let (town, stripe) = start(engine, &[429, 500]);
-    set_customer(&town, &organization(&town).await).await;
-    let job = run_a_job(&town).await;
+async fn a_minute_is_told_until_it_is_taken(stripe: &Stripe, town: &Town) {
+    set_customer(town, &organization(town).await).await;
+    let job = run_a_job(town).await;
     for status in [429, 500, 200] {
         let told = stripe.hear(&job).await;
         assert_eq!(told.status, status, "{told:?}");
@@ -57,7 +60,7 @@ async fn a_minute_is_told_until_it_is_taken(engine: Engine) {
         assert_eq!(told.customer, CUSTOMER);
     }
     assert_eq!(stripe.taken().len(), 1);
-    let usage = format!("/v0/organizations/{}/usage", organization(&town).await);
+    let usage = format!("/v0/organizations/{}/usage", organization(town).await);
     let usage = async |query: &str| town.get(&format!("{usage}{query}")).await;
     let this_month = usage("").await.body;
     assert_eq!(this_month["kind"], "self_hosted_licensed");
@@ -71,20 +74,19 @@ async fn a_minute_is_told_until_it_is_taken(engine: Engine) {
 }
 
 /// What a provider refuses for good is a dead letter that says why, and can be replayed once that is mended.
-async fn a_refused_minute_is_a_dead_letter_with_its_reason(engine: Engine) {
-    let (town, stripe) = start(engine, &[]);
-    let organization = organization(&town).await;
-    let job = run_a_job(&town).await;
+async fn a_refused_minute_is_a_dead_letter_with_its_reason(stripe: &Stripe, town: &Town) {
+    let organization = organization(town).await;
+    let job = run_a_job(town).await;
     for _ in 0..2 {
         let told = stripe.hear(&job).await;
         assert_eq!((told.status, told.customer), (400, organization.clone()));
     }
-    let letter = tokio::time::timeout(Duration::from_mins(1), dead_letter(&town));
+    let letter = tokio::time::timeout(Duration::from_mins(1), dead_letter(town));
     let letter = letter.await.unwrap();
     let frame = kiln_kernel::hex::decode(&text(&letter["frame"])).unwrap();
     let frame = String::from_utf8_lossy(&frame);
     assert!(frame.contains("No such customer"), "{frame}");
-    set_customer(&town, &organization).await;
+    set_customer(town, &organization).await;
     let (worker, sequence) = (&letter["worker"], &letter["seq"]);
     let path = format!("/v0/server/kernel/dead-letters/{worker}/{sequence}/replay");
     assert_eq!(town.post(&path, Value::Null).await.status, 200);
@@ -98,24 +100,4 @@ async fn dead_letter(town: &Town) -> Value {
             return letter.clone();
         }
     }
-}
-
-#[tokio::test]
-async fn a_minute_is_told_until_it_is_taken_on_sqlite() {
-    a_minute_is_told_until_it_is_taken(Engine::Sqlite).await;
-}
-
-#[tokio::test]
-async fn a_minute_is_told_until_it_is_taken_on_postgresql() {
-    a_minute_is_told_until_it_is_taken(Engine::Postgres).await;
-}
-
-#[tokio::test]
-async fn a_refused_minute_is_a_dead_letter_with_its_reason_on_sqlite() {
-    a_refused_minute_is_a_dead_letter_with_its_reason(Engine::Sqlite).await;
-}
-
-#[tokio::test]
-async fn a_refused_minute_is_a_dead_letter_with_its_reason_on_postgresql() {
-    a_refused_minute_is_a_dead_letter_with_its_reason(Engine::Postgres).await;
 }

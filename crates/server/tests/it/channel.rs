@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::town::{BMF, Town, ack, completed, on_both_engines, text};
+use crate::town::{BMF, Town, ack, completed, text};
+use crate::towns::on_both_engines;
 
 on_both_engines!(
     a_job_goes_from_ready_to_processed,

@@ -1,52 +1,65 @@
 //! What a server does only when it is told to: plans, privacy, and programs for runners.
 
-use std::sync::OnceLock;
+use std::path::PathBuf;
 
-use kiln_server::{Releases, ServerConfig};
 use serde_json::{Value, json};
 
-use crate::town::{Engine, Place, Town, completed, run, text};
+use crate::town::{Place, Town, completed, run, text};
+use crate::towns::{Towns, on_both_engines};
+use crate::ways::Ways;
 
 const PROGRAM: &[u8] = b"a newer runner";
 /// Of the program.
 const CHECKSUM: &str = "7c5cef004464bbcdc0f3f47dea9b542468a2ae6c97c0668f71d6c13b61f5703d";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-fn town(engine: Engine) -> &'static Town {
-    static SQLITE: OnceLock<Town> = OnceLock::new();
-    static POSTGRES: OnceLock<Town> = OnceLock::new();
-    match engine {
-        Engine::Sqlite => &SQLITE,
-        Engine::Postgres => &POSTGRES,
-    }
-    .get_or_init(|| {
-        let releases = tempfile::tempdir().unwrap().keep();
-        let release = releases.join(format!("v{VERSION}"));
-        std::fs::create_dir(&release).unwrap();
-        let name = format!("runner-v{VERSION}-linux-x86-64");
-        std::fs::write(release.join(&name), PROGRAM).unwrap();
-        std::fs::write(
-            release.join(format!("{name}.sha256")),
-            format!("{CHECKSUM}  {name}\n"),
-        )
-        .unwrap();
-        std::fs::write(release.join("secret"), "not for download").unwrap();
-        Town::start_with(engine, move |config| ServerConfig {
-            plans: true,
-            releases: Some(Releases::Directory(releases)),
-            ..config
-        })
-    })
+static TOLD: Towns = Towns::of(|| Ways {
+    plans: true,
+    releases: Some(releases()),
+    ..Ways::default()
+});
+
+mod told {
+    use super::*;
+
+    on_both_engines!(
+        of crate::configured::TOLD;
+        plans_decide_about_limits_and_timeouts,
+        plans_decide_who_comes_first,
+        runners_are_offered_newer_programs,
+    );
+}
+
+static PRIVATE: Towns = Towns::of(|| Ways {
+    private: true,
+    ..Ways::default()
+});
+
+mod private {
+    use super::*;
+
+    on_both_engines!(of crate::configured::PRIVATE; a_private_server_takes_nothing_from_strangers);
+}
+
+/// A directory with this server's version of the runner, and something that is nobody's business.
+fn releases() -> PathBuf {
+    let releases = tempfile::tempdir().unwrap().keep();
+    let release = releases.join(format!("v{VERSION}"));
+    std::fs::create_dir(&release).unwrap();
+    let name = format!("runner-v{VERSION}-linux-x86-64");
+    std::fs::write(release.join(&name), PROGRAM).unwrap();
+    let checksum = format!("{CHECKSUM}  {name}\n");
+    std::fs::write(release.join(format!("{name}.sha256")), checksum).unwrap();
+    std::fs::write(release.join("secret"), "not for download").unwrap();
+    releases
 }
 
 /// A stranger's jobs run for a minute, one at a time from an address, until somebody claims the organization.
-async fn plans_decide_about_limits_and_timeouts(engine: Engine) {
-    let town = town(engine);
+async fn plans_decide_about_limits_and_timeouts(town: &Town) {
     let place = town.place().await;
     let anonymous = async || {
-        let body = Some(run(&place, json!({"timeout": 3600})));
         let answer = town
-            .send(reqwest::Method::POST, "/v0/run", None, body)
+            .submit_as_a_stranger(&place, json!({"timeout": 3600}))
             .await;
         assert_eq!(answer.status, 201, "{answer:?}");
         text(&answer.body["job"])
@@ -72,41 +85,32 @@ async fn plans_decide_about_limits_and_timeouts(engine: Engine) {
 }
 
 /// Whoever comes last is first, if their plan is the better one.
-async fn plans_decide_who_comes_first(engine: Engine) {
-    // Of its own: others would count as the same address.
-    let town = Town::start_with(engine, |config| ServerConfig {
-        plans: true,
-        ..config
-    });
+async fn plans_decide_who_comes_first(town: &Town) {
     let place = town.place().await;
     let mut jobs = Vec::new();
     for level in ["unclaimed", "free", "team", "enterprise"] {
         let project = format!("{}-{level}", place.project);
         let of = Place {
             project: project.clone(),
-            spec: place.spec.clone(),
-            runner: place.runner.clone(),
-            key: place.key.clone(),
+            ..place.clone()
         };
-        let key = if level == "unclaimed" {
-            None
-        } else {
-            let new = json!({"name": project});
-            let made = town.post("/v0/organizations", new.clone()).await;
-            assert_eq!(made.status, 201, "{made:?}");
-            let organization = format!("/v0/organizations/{project}");
-            let made = town.post(&format!("{organization}/projects"), new).await;
-            assert_eq!(made.status, 201, "{made:?}");
-            let plan = Some(json!({"level": level}));
-            let path = format!("{organization}/plan");
-            let patched = town.send(reqwest::Method::PATCH, &path, Some(&town.admin), plan);
-            assert_eq!(patched.await.status, 200);
-            Some(town.admin.as_str())
-        };
-        let body = Some(run(&of, json!({})));
-        let answer = town.send(reqwest::Method::POST, "/v0/run", key, body).await;
-        assert_eq!(answer.status, 201, "{answer:?}");
-        jobs.push(text(&answer.body["job"]));
+        if level == "unclaimed" {
+            let answer = town.submit_as_a_stranger(&of, json!({})).await;
+            assert_eq!(answer.status, 201, "{answer:?}");
+            jobs.push(text(&answer.body["job"]));
+            continue;
+        }
+        let new = json!({"name": project});
+        let made = town.post("/v0/organizations", new.clone()).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        let organization = format!("/v0/organizations/{project}");
+        let made = town.post(&format!("{organization}/projects"), new).await;
+        assert_eq!(made.status, 201, "{made:?}");
+        let plan = Some(json!({"level": level}));
+        let path = format!("{organization}/plan");
+        let patched = town.send(reqwest::Method::PATCH, &path, Some(&town.admin), plan);
+        assert_eq!(patched.await.status, 200);
+        jobs.push(town.submit(&of, json!({})).await);
     }
     let mut channel = town.channel(&place).await;
     for expected in jobs.iter().rev() {
@@ -118,8 +122,11 @@ async fn plans_decide_who_comes_first(engine: Engine) {
 }
 
 /// A runner of another version is offered this server's once; it can fetch it, and nothing else.
-async fn runners_are_offered_newer_programs(engine: Engine) {
-    let town = town(engine);
+async fn runners_are_offered_newer_programs(town: &Town) {
+    let _counting = town.every_door();
+    let updating = "runner_state{state=\"updating\"} 1";
+    // One that was interrupted may still be there.
+    while town.metrics().await.contains(updating) {}
     let place = town.place().await;
     let mut channel = town.channel(&place).await;
     let ready = |version: &str| json!({"event": "ready", "poll_timeout": 1, "runner": {"os": "linux", "arch": "x86_64", "version": version}});
@@ -128,9 +135,8 @@ async fn runners_are_offered_newer_programs(engine: Engine) {
     assert_eq!(offer["event"], "update", "{offer}");
     assert_eq!(offer["version"], VERSION);
     assert_eq!(offer["checksum"], CHECKSUM);
-    let updating = "runner_state{state=\"updating\"} 1";
     assert!(town.metrics().await.contains(updating));
-    let url = text(&offer["url"]);
+    let url = text(&offer["url"]).replace(&town.public_url, town.door().url());
     let fetched = reqwest::get(&url).await.unwrap().bytes().await.unwrap();
     assert_eq!(&fetched[..], PROGRAM);
     let (directory, _) = url.rsplit_once('/').unwrap();
@@ -154,11 +160,7 @@ async fn runners_are_offered_newer_programs(engine: Engine) {
 }
 
 /// A private server wants to know who submits; what it shows stays shown.
-async fn a_private_server_takes_nothing_from_strangers(engine: Engine) {
-    let town = Town::start_with(engine, |config| ServerConfig {
-        anonymous_runs: false,
-        ..config
-    });
+async fn a_private_server_takes_nothing_from_strangers(town: &Town) {
     let place = town.place().await;
     let submit = async |key: Option<&str>| {
         let body = Some(run(&place, json!({})));
@@ -178,44 +180,4 @@ async fn a_private_server_takes_nothing_from_strangers(engine: Engine) {
     assert_eq!(submit(Some(&town.admin)).await, 201);
     let seen = town.send(reqwest::Method::GET, &path, None, None).await;
     assert_eq!(seen.status, 200);
-}
-
-#[tokio::test]
-async fn a_private_server_takes_nothing_from_strangers_on_sqlite() {
-    a_private_server_takes_nothing_from_strangers(Engine::Sqlite).await;
-}
-
-#[tokio::test]
-async fn a_private_server_takes_nothing_from_strangers_on_postgresql() {
-    a_private_server_takes_nothing_from_strangers(Engine::Postgres).await;
-}
-
-#[tokio::test]
-async fn plans_decide_about_limits_and_timeouts_on_sqlite() {
-    plans_decide_about_limits_and_timeouts(Engine::Sqlite).await;
-}
-
-#[tokio::test]
-async fn plans_decide_about_limits_and_timeouts_on_postgresql() {
-    plans_decide_about_limits_and_timeouts(Engine::Postgres).await;
-}
-
-#[tokio::test]
-async fn runners_are_offered_newer_programs_on_sqlite() {
-    runners_are_offered_newer_programs(Engine::Sqlite).await;
-}
-
-#[tokio::test]
-async fn runners_are_offered_newer_programs_on_postgresql() {
-    runners_are_offered_newer_programs(Engine::Postgres).await;
-}
-
-#[tokio::test]
-async fn plans_decide_who_comes_first_on_sqlite() {
-    plans_decide_who_comes_first(Engine::Sqlite).await;
-}
-
-#[tokio::test]
-async fn plans_decide_who_comes_first_on_postgresql() {
-    plans_decide_who_comes_first(Engine::Postgres).await;
 }

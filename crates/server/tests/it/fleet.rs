@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::town::{Channel, Place, Town, ack, on_both_engines, text};
+use crate::town::{Channel, Place, Town, ack, text};
+use crate::towns::on_both_engines;
 
 on_both_engines!(
     a_drained_runner_finishes_and_is_given_nothing_more,
@@ -65,10 +66,9 @@ async fn a_drained_runner_that_waits_leaves_work_to_others(town: &Town) {
         .runner(&format!("{}-too", place.runner), &place.spec)
         .await;
     let other = Place {
-        project: place.project.clone(),
-        spec: place.spec.clone(),
         runner,
         key,
+        ..place.clone()
     };
     // The one that waits longest is the drained one.
     let first = waiting(town, &place).await;

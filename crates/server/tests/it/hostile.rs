@@ -4,7 +4,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use crate::town::{Town, ack, completed, on_both_engines, text};
+use crate::town::{Town, ack, completed, text};
+use crate::towns::on_both_engines;
 
 on_both_engines!(
     nonsense_ends_an_idle_connection,

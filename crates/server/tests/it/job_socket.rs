@@ -6,7 +6,8 @@ use tokio_tungstenite::tungstenite::Error;
 
 use crate::live::{next_piece, tell};
 use crate::outputs::Upload;
-use crate::town::{Answer, BMF, Channel, Place, Town, on_both_engines, text};
+use crate::town::{Answer, BMF, Channel, Place, Town, text};
+use crate::towns::on_both_engines;
 
 on_both_engines!(
     a_claimed_job_runs_on_its_own_socket,

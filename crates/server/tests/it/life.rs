@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::town::{Engine, Town, completed, on_both_engines, text, town};
+use crate::town::{Town, completed, text};
+use crate::towns::on_both_engines;
 
 on_both_engines!(
     a_pending_job_is_canceled_and_never_assigned,
@@ -13,6 +14,7 @@ on_both_engines!(
     a_feed_ends_when_the_output_cannot_be_read,
     jobs_are_listed_by_status,
     unknown_and_foreign_jobs_look_alike,
+    what_happens_is_counted,
 );
 
 async fn a_pending_job_is_canceled_and_never_assigned(town: &Town) {
@@ -148,6 +150,7 @@ async fn unknown_and_foreign_jobs_look_alike(town: &Town) {
 
 /// Each server counts for itself.
 async fn what_happens_is_counted(town: &Town) {
+    let _counting = town.every_door();
     let place = town.place().await;
     let (mut channel, job) = town.running(&place).await;
     channel.say(completed(&job)).await;
@@ -175,14 +178,4 @@ async fn what_happens_is_counted(town: &Town) {
     ] {
         assert!(text.contains(name), "{name} is not in\n{text}");
     }
-}
-
-#[tokio::test]
-async fn what_happens_is_counted_on_sqlite() {
-    what_happens_is_counted(town(Engine::Sqlite)).await;
-}
-
-#[tokio::test]
-async fn what_happens_is_counted_on_postgresql() {
-    what_happens_is_counted(town(Engine::Postgres)).await;
 }

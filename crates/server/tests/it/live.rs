@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::town::{BMF, Channel, Place, Town, ack, completed, on_both_engines};
+use crate::town::{BMF, Channel, Place, Town, ack, completed};
+use crate::towns::on_both_engines;
 
 on_both_engines!(
     what_a_running_job_writes_is_in_the_feed_and_the_feed_goes_on_where_it_was_cut_off,

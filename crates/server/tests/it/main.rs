@@ -8,6 +8,11 @@ mod channel;
 #[cfg(test)]
 mod configured;
 #[cfg(test)]
+#[path = "../../src/openapi/contract.rs"]
+mod contract;
+#[cfg(test)]
+mod endpoints;
+#[cfg(test)]
 mod fleet;
 #[cfg(test)]
 mod hostile;
@@ -35,3 +40,7 @@ mod slots;
 mod stripe;
 #[cfg(test)]
 mod town;
+#[cfg(test)]
+mod towns;
+#[cfg(test)]
+mod ways;

@@ -1,19 +1,24 @@
 //! Metrics on their way to a collector.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
-use kiln_server::{Otlp, ServerConfig};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
-use crate::town::{Engine, Town, completed};
+use crate::town::{Town, completed, text};
+use crate::towns::on_both_engines_anew;
+use crate::ways::Ways;
 
-const OFTEN: Duration = Duration::from_millis(100);
+on_both_engines_anew!(
+    collector => metrics_are_pushed_as_the_specification_has_them,
+    nobody => a_dead_collector_disturbs_nothing,
+);
 
 /// Takes exports as a collector does: at the path of the specification, as JSON.
 async fn export(
@@ -27,11 +32,31 @@ async fn export(
     (StatusCode::OK, "{}")
 }
 
-fn server(engine: Engine, url: String) -> Town {
-    Town::start_with(engine, move |config| ServerConfig {
-        otlp: Some(Otlp { url, every: OFTEN }),
-        ..config
-    })
+/// What was pushed, and servers that push.
+fn collector() -> (Mutex<UnboundedReceiver<Value>>, Ways) {
+    let (tell, told) = mpsc::unbounded_channel();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let ways = Ways {
+        otlp: Some(format!("http://{}", listener.local_addr().unwrap())),
+        ..Ways::default()
+    };
+    let routes = Router::new()
+        .route("/v1/metrics", post(export))
+        .with_state(tell);
+    let listener = TcpListener::from_std(listener).unwrap();
+    tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
+    (Mutex::new(told), ways)
+}
+
+/// Nobody listens at the address.
+fn nobody() -> ((), Ways) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let ways = Ways {
+        otlp: Some(format!("http://{}", listener.local_addr().unwrap())),
+        ..Ways::default()
+    };
+    ((), ways)
 }
 
 async fn run_a_job(town: &Town) {
@@ -42,100 +67,103 @@ async fn run_a_job(town: &Town) {
     town.until(&place, &job, "process").await;
 }
 
-fn metric<'a>(export: &'a Value, name: &str) -> Option<&'a Value> {
-    let metrics = export["resourceMetrics"][0]["scopeMetrics"][0]["metrics"].as_array()?;
-    metrics.iter().find(|metric| metric["name"] == name)
+/// What each server told last, by the name of the server.
+#[derive(Default)]
+struct Told(BTreeMap<String, Value>);
+
+impl Told {
+    fn hear(&mut self, export: Value) {
+        let resource = &export["resourceMetrics"][0]["resource"]["attributes"];
+        let named = resource.as_array().unwrap();
+        let is_kiln = named.contains(&attribute("service.name", "kiln"));
+        assert!(is_kiln, "{named:?}");
+        let mut named = named.iter();
+        let instance = named.find(|named| named["key"] == "service.instance.id");
+        let instance = text(&instance.unwrap()["value"]["stringValue"]);
+        self.0.insert(instance, export);
+    }
+
+    /// As each server that has any tells it.
+    fn metrics(&self, name: &str) -> impl Iterator<Item = &Value> {
+        let metrics = self.0.values().filter_map(|export| {
+            export["resourceMetrics"][0]["scopeMetrics"][0]["metrics"].as_array()
+        });
+        metrics
+            .flatten()
+            .filter(move |metric| metric["name"] == name)
+    }
+
+    /// Of the servers together, the only point that has the attribute.
+    fn only(&self, name: &str, kind: &str, attribute: Option<&Value>) -> Option<&Value> {
+        let points = self
+            .metrics(name)
+            .filter_map(|metric| metric[kind]["dataPoints"].as_array());
+        let mut points = points
+            .flatten()
+            .filter(|point| attribute.is_none_or(|attribute| point["attributes"][0] == *attribute));
+        let only = points.next();
+        assert_eq!(points.next(), None, "{name} is told twice");
+        only
+    }
 }
 
 fn attribute(key: &str, value: &str) -> Value {
     json!({"key": key, "value": {"stringValue": value}})
 }
 
-async fn metrics_are_pushed_as_the_specification_has_them(engine: Engine) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let (tell, mut told) = mpsc::unbounded_channel();
-    let routes = Router::new()
-        .route("/v1/metrics", post(export))
-        .with_state(tell);
-    tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
-    let town = server(engine, url);
-    run_a_job(&town).await;
-    let export = loop {
-        let export = told.recv().await.unwrap();
-        if metric(&export, "job.complete.duration").is_some() {
-            break export;
+async fn metrics_are_pushed_as_the_specification_has_them(
+    pushed: &Mutex<UnboundedReceiver<Value>>,
+    town: &Town,
+) {
+    let _counting = town.every_door();
+    run_a_job(town).await;
+    let mut pushed = pushed.lock().await;
+    let mut told = Told::default();
+    let (completed, tier) = (
+        attribute("job.status", "completed"),
+        attribute("priority.tier", "enterprise"),
+    );
+    let (claimed, updated, queued) = loop {
+        told.hear(pushed.recv().await.unwrap());
+        let claimed = told.only("runner.job.claim", "sum", None);
+        let updated = told.only("runner.job.update", "sum", Some(&completed));
+        let queued = told.only("job.queue.duration", "histogram", Some(&tier));
+        let processed = told.only("job.complete.duration", "histogram", None);
+        if let (Some(claimed), Some(updated), Some(queued), Some(_)) =
+            (claimed, updated, queued, processed)
+        {
+            break (claimed, updated, queued);
         }
     };
-    let resource = &export["resourceMetrics"][0]["resource"]["attributes"];
-    let named = resource.as_array().unwrap();
-    assert!(
-        named.contains(&attribute("service.name", "kiln")),
-        "{named:?}"
-    );
-    let claims = metric(&export, "runner.job.claim").unwrap();
-    assert_eq!(claims["unit"], "1");
-    assert_eq!(claims["sum"]["aggregationTemporality"], 2);
-    assert_eq!(claims["sum"]["isMonotonic"], true);
-    let point = &claims["sum"]["dataPoints"][0];
-    assert_eq!(point["asInt"], "1");
-    let time = |name: &str| point[name].as_str().unwrap().parse::<u64>().unwrap();
-    assert!(time("startTimeUnixNano") <= time("timeUnixNano"), "{point}");
-    assert!(
-        time("startTimeUnixNano") > 1_700_000_000_000_000_000,
-        "{point}"
-    );
-    let updates = &metric(&export, "runner.job.update").unwrap()["sum"]["dataPoints"];
-    let is_completed =
-        |point: &&Value| point["attributes"][0] == attribute("job.status", "completed");
-    let points = updates.as_array().unwrap();
-    assert_eq!(points.iter().filter(is_completed).count(), 1, "{points:?}");
-    let queue = metric(&export, "job.queue.duration").unwrap();
-    assert_eq!(queue["unit"], "s");
-    assert_eq!(queue["histogram"]["aggregationTemporality"], 2);
-    let point = &queue["histogram"]["dataPoints"][0];
+    for claims in told.metrics("runner.job.claim") {
+        assert_eq!(claims["unit"], "1");
+        assert_eq!(claims["sum"]["aggregationTemporality"], 2);
+        assert_eq!(claims["sum"]["isMonotonic"], true);
+    }
     assert_eq!(
-        point["attributes"][0],
-        attribute("priority.tier", "enterprise")
+        (&claimed["asInt"], &updated["asInt"]),
+        (&json!("1"), &json!("1"))
     );
-    assert_eq!(point["count"], "1");
-    let (bounds, counts) = (&point["explicitBounds"], &point["bucketCounts"]);
+    let time = |name: &str| claimed[name].as_str().unwrap().parse::<u64>().unwrap();
+    let start = time("startTimeUnixNano");
+    assert!(start <= time("timeUnixNano"), "{claimed}");
+    assert!(start > 1_700_000_000_000_000_000, "{claimed}");
+    for queue in told.metrics("job.queue.duration") {
+        assert_eq!(queue["unit"], "s");
+        assert_eq!(queue["histogram"]["aggregationTemporality"], 2);
+    }
+    assert_eq!(queued["count"], "1");
+    let (bounds, counts) = (&queued["explicitBounds"], &queued["bucketCounts"]);
     let (bounds, counts) = (bounds.as_array().unwrap(), counts.as_array().unwrap());
     assert_eq!(bounds.len() + 1, counts.len());
     let number = |count: &Value| count.as_str().unwrap().parse::<u64>().unwrap();
     assert_eq!(counts.iter().map(number).sum::<u64>(), 1);
-    let runners = metric(&export, "runner.connected").unwrap();
-    assert!(
-        runners["gauge"]["dataPoints"][0]["asInt"].is_string(),
-        "{runners}"
-    );
+    for runners in told.metrics("runner.connected") {
+        let level = &runners["gauge"]["dataPoints"][0]["asInt"];
+        assert!(level.is_string(), "{runners}");
+    }
 }
 
-/// Nobody listens at the address.
-async fn a_dead_collector_disturbs_nothing(engine: Engine) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
-    let town = server(engine, url);
-    run_a_job(&town).await;
-}
-
-#[tokio::test]
-async fn metrics_are_pushed_as_the_specification_has_them_on_sqlite() {
-    metrics_are_pushed_as_the_specification_has_them(Engine::Sqlite).await;
-}
-
-#[tokio::test]
-async fn metrics_are_pushed_as_the_specification_has_them_on_postgresql() {
-    metrics_are_pushed_as_the_specification_has_them(Engine::Postgres).await;
-}
-
-#[tokio::test]
-async fn a_dead_collector_disturbs_nothing_on_sqlite() {
-    a_dead_collector_disturbs_nothing(Engine::Sqlite).await;
-}
-
-#[tokio::test]
-async fn a_dead_collector_disturbs_nothing_on_postgresql() {
-    a_dead_collector_disturbs_nothing(Engine::Postgres).await;
+async fn a_dead_collector_disturbs_nothing((): &(), town: &Town) {
+    run_a_job(town).await;
 }

@@ -1,14 +1,16 @@
 //! Output that does not fit into one message: uploaded in chunks beside the channel, and read again whole or in part.
 
 use kiln_model::Digest;
-use kiln_server::ServerConfig;
 use reqwest::Method;
 use reqwest::header::{AUTHORIZATION, RANGE};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
-use crate::town::{Answer, BMF, Engine, Place, Town, ack, on_both_engines};
+use crate::town::{Answer, BMF, Place, Town, ack};
+use crate::towns::{on_both_engines, on_both_engines_anew};
+use crate::ways::Ways;
 
 on_both_engines!(
     an_uploaded_output_is_read_parsed_and_returned_whole_and_in_part,
@@ -291,14 +293,10 @@ async fn a_small_output_is_read_in_part_too(town: &Town) {
     );
 }
 
-#[tokio::test]
-async fn an_output_that_was_put_to_use_leaves_for_its_object_and_is_read_from_there() {
-    let objects = tempfile::tempdir().unwrap();
-    let place_of_objects = objects.path().to_str().unwrap().to_owned();
-    let town = Town::start_with(Engine::Sqlite, move |mut config| {
-        config.store.objects = place_of_objects;
-        config
-    });
+async fn an_output_that_was_put_to_use_leaves_for_its_object_and_is_read_from_there(
+    objects: &TempDir,
+    town: &Town,
+) {
     let place = town.place().await;
     let (mut channel, job) = town.running(&place).await;
     channel.say(crate::town::completed(&job)).await;
@@ -323,17 +321,12 @@ async fn an_output_that_was_put_to_use_leaves_for_its_object_and_is_read_from_th
     }
 }
 
-#[tokio::test]
-async fn a_server_says_what_it_takes_and_refuses_more() {
-    let town = Town::start_with(Engine::Sqlite, |config| ServerConfig {
-        output_limit: 8,
-        ..config
-    });
+async fn a_server_says_what_it_takes_and_refuses_more((): &(), town: &Town) {
     let place = town.place().await;
     let (_channel, job) = town.running(&place).await;
-    let fits = Upload::new(&town, &place, &job, b"8 bytes.");
+    let fits = Upload::new(town, &place, &job, b"8 bytes.");
     fits.whole().await;
-    let more = Upload::new(&town, &place, &job, b"!");
+    let more = Upload::new(town, &place, &job, b"!");
     let refused = more.put(0, 1).await;
     assert_eq!(refused.status, 413, "{refused:?}");
     assert!(
@@ -343,3 +336,25 @@ async fn a_server_says_what_it_takes_and_refuses_more() {
             .contains("8 bytes beside")
     );
 }
+
+fn objects_in_a_directory() -> (TempDir, Ways) {
+    let objects = tempfile::tempdir().unwrap();
+    let ways = Ways {
+        objects: Some(objects.path().to_str().unwrap().to_owned()),
+        ..Ways::default()
+    };
+    (objects, ways)
+}
+
+fn eight_bytes() -> ((), Ways) {
+    let ways = Ways {
+        output_limit: Some(8),
+        ..Ways::default()
+    };
+    ((), ways)
+}
+
+on_both_engines_anew!(
+    objects_in_a_directory => an_output_that_was_put_to_use_leaves_for_its_object_and_is_read_from_there,
+    eight_bytes => a_server_says_what_it_takes_and_refuses_more,
+);

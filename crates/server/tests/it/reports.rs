@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::town::{Place, Town, ack, completed, on_both_engines};
+use crate::town::{Place, Town, ack, completed};
+use crate::towns::on_both_engines;
 
 on_both_engines!(
     a_report_has_the_status_of_its_job,

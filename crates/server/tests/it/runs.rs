@@ -3,7 +3,8 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::town::{BMF, IMAGE, Place, Town, on_both_engines, run, text};
+use crate::town::{BMF, IMAGE, Place, Town, run, text};
+use crate::towns::on_both_engines;
 
 on_both_engines!(
     a_nested_job_becomes_a_report_and_a_pending_job,

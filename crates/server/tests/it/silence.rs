@@ -1,36 +1,32 @@
 //! What happens when nobody is heard: on servers of their own, which are not patient.
 
-use std::sync::OnceLock;
-use std::time::Duration;
-
-use kiln_server::JobTimes;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::slots::{runs, shared_place, slot, status};
-use crate::town::{Engine, Town, ack, completed};
+use crate::town::{Town, ack, completed};
+use crate::towns::{Towns, on_both_engines};
+use crate::ways::Ways;
 
-/// Short enough to wait for, and long enough for a busy machine.
-const TIMES: JobTimes = JobTimes {
-    heartbeat_timeout: Duration::from_secs(5),
-    grace: Duration::from_secs(1),
-    set_up: Duration::from_mins(10),
-    pending_expiry: Some(Duration::from_secs(5)),
-};
+static IMPATIENT: Towns = Towns::of(|| Ways {
+    impatient: true,
+    ..Ways::default()
+});
 
-fn town(engine: Engine) -> &'static Town {
-    static SQLITE: OnceLock<Town> = OnceLock::new();
-    static POSTGRES: OnceLock<Town> = OnceLock::new();
-    match engine {
-        Engine::Sqlite => &SQLITE,
-        Engine::Postgres => &POSTGRES,
-    }
-    .get_or_init(|| Town::start(engine, TIMES))
-}
+on_both_engines!(
+    of crate::silence::IMPATIENT;
+    a_runner_that_went_away_is_counted_when_it_is_given_up,
+    pings_do_not_keep_a_job_alive,
+    a_job_that_nobody_takes_expires,
+    a_claimed_job_whose_runner_went_away_fails,
+    a_job_that_takes_too_long_is_canceled,
+    a_reader_that_never_reads_is_given_up,
+    a_slot_that_went_away_loses_only_its_job,
+);
 
 /// Also of a runner that went away: the server counts what it decides, not what it can tell.
-async fn a_runner_that_went_away_is_counted_when_it_is_given_up(engine: Engine) {
-    let town = town(engine);
+async fn a_runner_that_went_away_is_counted_when_it_is_given_up(town: &Town) {
+    let _counting = town.every_door();
     let place = town.place().await;
     let (channel, job) = town.running(&place).await;
     drop(channel);
@@ -40,8 +36,7 @@ async fn a_runner_that_went_away_is_counted_when_it_is_given_up(engine: Engine) 
 }
 
 /// A runner that only pings is silent: its job is failed, its channel closed, and its real result still counts.
-async fn pings_do_not_keep_a_job_alive(engine: Engine) {
-    let town = town(engine);
+async fn pings_do_not_keep_a_job_alive(town: &Town) {
     let place = town.place().await;
     let (mut channel, job) = town.running(&place).await;
     channel
@@ -61,8 +56,7 @@ async fn pings_do_not_keep_a_job_alive(engine: Engine) {
     town.until(&place, &job, "process").await;
 }
 
-async fn a_job_that_nobody_takes_expires(engine: Engine) {
-    let town = town(engine);
+async fn a_job_that_nobody_takes_expires(town: &Town) {
     let place = town.place().await;
     let job = town.submit(&place, json!({})).await;
     town.until(&place, &job, "pending_expiry").await;
@@ -70,8 +64,7 @@ async fn a_job_that_nobody_takes_expires(engine: Engine) {
 }
 
 /// Its runner took it and was never heard of again.
-async fn a_claimed_job_whose_runner_went_away_fails(engine: Engine) {
-    let town = town(engine);
+async fn a_claimed_job_whose_runner_went_away_fails(town: &Town) {
     let place = town.place().await;
     town.submit(&place, json!({})).await;
     let (channel, job) = town.assigned(&place).await;
@@ -82,8 +75,7 @@ async fn a_claimed_job_whose_runner_went_away_fails(engine: Engine) {
 }
 
 /// However often its runner is heard.
-async fn a_job_that_takes_too_long_is_canceled(engine: Engine) {
-    let town = town(engine);
+async fn a_job_that_takes_too_long_is_canceled(town: &Town) {
     let place = town.place().await;
     town.submit(&place, json!({"timeout": 1})).await;
     let (mut channel, job) = town.assigned(&place).await;
@@ -106,8 +98,7 @@ async fn a_job_that_takes_too_long_is_canceled(engine: Engine) {
 
 /// What it is told fits into no buffer any more: it is not heard while the server cannot answer, and so its job is lost.
 /// Others do not notice.
-async fn a_reader_that_never_reads_is_given_up(engine: Engine) {
-    let town = town(engine);
+async fn a_reader_that_never_reads_is_given_up(town: &Town) {
     let place = town.place().await;
     let (mut channel, job) = town.running(&place).await;
     let heartbeat = || Message::text(json!({"event": "heartbeat"}).to_string());
@@ -127,8 +118,7 @@ async fn a_reader_that_never_reads_is_given_up(engine: Engine) {
 }
 
 /// One of two slots goes away; the other goes on.
-async fn a_slot_that_went_away_loses_only_its_job(engine: Engine) {
-    let town = town(engine);
+async fn a_slot_that_went_away_loses_only_its_job(town: &Town) {
     let (place, _) = shared_place(town).await;
     let (mut gone, mut stays) = (slot(town, &place, 0).await, slot(town, &place, 1).await);
     town.submit(&place, json!({})).await;
@@ -146,74 +136,4 @@ async fn a_slot_that_went_away_loses_only_its_job(engine: Engine) {
         _ = town.until(&place, &lost, "lost_contact") => {}
     }
     assert_eq!(status(town, &place, &kept).await, "running");
-}
-
-#[tokio::test]
-async fn a_slot_that_went_away_loses_only_its_job_on_sqlite() {
-    Box::pin(a_slot_that_went_away_loses_only_its_job(Engine::Sqlite)).await;
-}
-
-#[tokio::test]
-async fn a_slot_that_went_away_loses_only_its_job_on_postgresql() {
-    Box::pin(a_slot_that_went_away_loses_only_its_job(Engine::Postgres)).await;
-}
-
-#[tokio::test]
-async fn a_claimed_job_whose_runner_went_away_fails_on_sqlite() {
-    a_claimed_job_whose_runner_went_away_fails(Engine::Sqlite).await;
-}
-
-#[tokio::test]
-async fn a_claimed_job_whose_runner_went_away_fails_on_postgresql() {
-    a_claimed_job_whose_runner_went_away_fails(Engine::Postgres).await;
-}
-
-#[tokio::test]
-async fn a_job_that_takes_too_long_is_canceled_on_sqlite() {
-    a_job_that_takes_too_long_is_canceled(Engine::Sqlite).await;
-}
-
-#[tokio::test]
-async fn a_job_that_takes_too_long_is_canceled_on_postgresql() {
-    a_job_that_takes_too_long_is_canceled(Engine::Postgres).await;
-}
-
-#[tokio::test]
-async fn a_reader_that_never_reads_is_given_up_on_sqlite() {
-    Box::pin(a_reader_that_never_reads_is_given_up(Engine::Sqlite)).await;
-}
-
-#[tokio::test]
-async fn a_reader_that_never_reads_is_given_up_on_postgresql() {
-    Box::pin(a_reader_that_never_reads_is_given_up(Engine::Postgres)).await;
-}
-
-#[tokio::test]
-async fn pings_do_not_keep_a_job_alive_on_sqlite() {
-    Box::pin(pings_do_not_keep_a_job_alive(Engine::Sqlite)).await;
-}
-
-#[tokio::test]
-async fn pings_do_not_keep_a_job_alive_on_postgresql() {
-    Box::pin(pings_do_not_keep_a_job_alive(Engine::Postgres)).await;
-}
-
-#[tokio::test]
-async fn a_runner_that_went_away_is_counted_when_it_is_given_up_on_sqlite() {
-    a_runner_that_went_away_is_counted_when_it_is_given_up(Engine::Sqlite).await;
-}
-
-#[tokio::test]
-async fn a_runner_that_went_away_is_counted_when_it_is_given_up_on_postgresql() {
-    a_runner_that_went_away_is_counted_when_it_is_given_up(Engine::Postgres).await;
-}
-
-#[tokio::test]
-async fn a_job_that_nobody_takes_expires_on_sqlite() {
-    a_job_that_nobody_takes_expires(Engine::Sqlite).await;
-}
-
-#[tokio::test]
-async fn a_job_that_nobody_takes_expires_on_postgresql() {
-    a_job_that_nobody_takes_expires(Engine::Postgres).await;
 }

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Error;
 
-use crate::town::{Channel, Engine, Place, Town, ack, completed, on_both_engines, text, town};
+use crate::town::{Channel, Place, Town, ack, completed, text};
+use crate::towns::on_both_engines;
 
 on_both_engines!(
     two_slots_run_two_jobs_that_share_at_once,
@@ -13,6 +14,8 @@ on_both_engines!(
     a_slot_that_stepped_aside_goes_on_when_another_runner_was_faster,
     a_slot_re_attaches_to_its_own_job,
     a_slot_that_is_ready_again_has_forgotten_only_its_own_job,
+    a_channel_of_the_same_slot_supersedes_only_that_one,
+    a_channel_with_another_number_of_slots_supersedes_all_of_them,
     a_cancel_reaches_only_the_slot_that_runs_the_job,
     a_drained_runner_is_given_nothing_in_any_slot,
     a_rotated_key_closes_the_channels_of_all_slots,
@@ -310,34 +313,4 @@ async fn a_runner_shows_how_many_slots_it_has(town: &Town) {
     assert_eq!(channel.hear().await, json!({"event": "no_job"}));
     let path = format!("/v0/runners/{}", place.runner);
     assert_eq!(town.get(&path).await.body["metadata"]["slots"], 2);
-}
-
-// A server knows which of its own channels is the newest.
-
-#[tokio::test]
-async fn a_channel_of_the_same_slot_supersedes_only_that_one_on_sqlite() {
-    Box::pin(a_channel_of_the_same_slot_supersedes_only_that_one(town(
-        Engine::Sqlite,
-    )))
-    .await;
-}
-
-#[tokio::test]
-async fn a_channel_of_the_same_slot_supersedes_only_that_one_on_postgresql() {
-    Box::pin(a_channel_of_the_same_slot_supersedes_only_that_one(town(
-        Engine::Postgres,
-    )))
-    .await;
-}
-
-#[tokio::test]
-async fn a_channel_with_another_number_of_slots_supersedes_all_of_them_on_sqlite() {
-    Box::pin(a_channel_with_another_number_of_slots_supersedes_all_of_them(town(Engine::Sqlite)))
-        .await;
-}
-
-#[tokio::test]
-async fn a_channel_with_another_number_of_slots_supersedes_all_of_them_on_postgresql() {
-    Box::pin(a_channel_with_another_number_of_slots_supersedes_all_of_them(town(Engine::Postgres)))
-        .await;
 }

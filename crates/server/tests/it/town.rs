@@ -1,12 +1,12 @@
-//! A server per engine that all tests share, two that share an engine, and what tests need to talk to them.
+//! A server, or two that share a database, and what tests need to talk to them.
 
+use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
-use kiln_server::{JobTimes, Server, ServerConfig};
-use kiln_store::testing::postgres_database;
+use kiln_server::{Server, ServerConfig};
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderMap};
 use serde_json::{Value, json};
@@ -18,54 +18,13 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use crate::pair::{Attempt, Open};
-
-/// Runs each of the named tests on both engines, and on two servers.
-macro_rules! on_both_engines {
-    ($($name:ident),* $(,)?) => {
-        mod sqlite {
-            $(#[tokio::test]
-            async fn $name() {
-                super::$name($crate::town::town($crate::town::Engine::Sqlite)).await;
-            })*
-        }
-        mod postgres {
-            $(#[tokio::test]
-            async fn $name() {
-                super::$name($crate::town::town($crate::town::Engine::Postgres)).await;
-            })*
-        }
-        mod two_servers {
-            $(#[tokio::test]
-            async fn $name() {
-                $crate::pair::survives(async |town| super::$name(&town).await).await;
-            })*
-        }
-    };
-}
-pub(crate) use on_both_engines;
+use crate::ways::Ways;
 
 /// An image by its digest, which nobody looks up.
 pub(crate) const IMAGE: &str =
     "image@sha256:abababababababababababababababababababababababababababababababab";
 pub(crate) const BMF: &str =
     r#"{"adder": {"latency": {"value": 88.0, "lower_value": 87.42, "upper_value": 88.88}}}"#;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Engine {
-    Sqlite,
-    Postgres,
-}
-
-/// The server that the tests of an engine share. It has the times of stock servers, so that slow machines do not matter.
-pub(crate) fn town(engine: Engine) -> &'static Town {
-    static SQLITE: OnceLock<Town> = OnceLock::new();
-    static POSTGRES: OnceLock<Town> = OnceLock::new();
-    match engine {
-        Engine::Sqlite => &SQLITE,
-        Engine::Postgres => &POSTGRES,
-    }
-    .get_or_init(|| Town::start(engine, JobTimes::default()))
-}
 
 #[derive(Debug)]
 pub(crate) struct Town {
@@ -98,12 +57,14 @@ impl Door {
 }
 
 /// A project with a spec of its own and a runner for it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) project: String,
     pub(crate) spec: String,
     pub(crate) runner: String,
     pub(crate) key: String,
+    /// From where its strangers come.
+    pub(crate) address: Ipv4Addr,
 }
 
 #[derive(Debug)]
@@ -122,6 +83,15 @@ impl Town {
         }
     }
 
+    /// Every door there is. As long as they are held, no server goes down without the test noticing: for tests of what a
+    /// server keeps to itself.
+    pub(crate) fn every_door(&self) -> Vec<Door> {
+        match &self.doors {
+            Doors::One(url) => vec![Door::One(url.clone())],
+            Doors::Two(attempt) => attempt.open_both().map(Door::OneOfTwo).into(),
+        }
+    }
+
     pub(crate) fn door(&self) -> Door {
         match &self.doors {
             Doors::One(url) => Door::One(url.clone()),
@@ -129,32 +99,19 @@ impl Town {
         }
     }
 
-    pub(crate) fn start(engine: Engine, times: JobTimes) -> Self {
-        Self::start_with(engine, move |config| ServerConfig { times, ..config })
-    }
-
     /// A server on a thread of its own, which lives as long as the process.
-    pub(crate) fn start_with(
-        engine: Engine,
-        configure: impl FnOnce(ServerConfig) -> ServerConfig + Send + 'static,
-    ) -> Self {
+    pub(crate) fn start(database: &str, ways: Ways) -> Self {
         install_crypto();
+        let database = database.to_owned();
         let (tell, told) = mpsc::channel();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Runtime::new().unwrap();
             runtime.block_on(async move {
                 let clock = Arc::new(SystemClock::new());
                 let entropy = Arc::new(SystemEntropy);
-                let database = match engine {
-                    Engine::Sqlite => "sqlite::memory:".to_owned(),
-                    Engine::Postgres => postgres_database(),
-                };
                 let mut store = StoreConfig::new(database, clock.clone(), entropy.clone());
                 "memory:".clone_into(&mut store.objects);
-                let config = ServerConfig {
-                    trusted_proxies: vec![[127, 0, 0, 1].into()],
-                    ..configure(ServerConfig::new(([127, 0, 0, 1], 0).into(), store))
-                };
+                let config = ways.of(ServerConfig::new(([127, 0, 0, 1], 0).into(), store));
                 let server = Server::start(config, clock, entropy).await.unwrap();
                 let admin = server.admin_key().unwrap().to_owned();
                 let town = Self {
@@ -194,6 +151,20 @@ impl Town {
         if let Some(body) = body {
             request = request.json(&body);
         }
+        Self::answer(request).await
+    }
+
+    /// A run that somebody submits who does not say who they are.
+    pub(crate) async fn submit_as_a_stranger(&self, place: &Place, job: Value) -> Answer {
+        let door = self.door();
+        let request = reqwest::Client::new()
+            .post(format!("{}/v0/run", door.url()))
+            .header("X-Forwarded-For", place.address.to_string())
+            .json(&run(place, job));
+        Self::answer(request).await
+    }
+
+    async fn answer(request: reqwest::RequestBuilder) -> Answer {
         let response = request.send().await.unwrap();
         let total = response.headers().get("x-total-count");
         Answer {
@@ -203,11 +174,14 @@ impl Town {
         }
     }
 
-    /// What operators see.
+    /// What operators see, of one server after the other.
     pub(crate) async fn metrics(&self) -> String {
-        let door = self.door();
-        let answer = reqwest::get(format!("{}/metrics", door.url())).await;
-        answer.unwrap().text().await.unwrap()
+        let mut all = String::new();
+        for door in self.every_door() {
+            let answer = reqwest::get(format!("{}/metrics", door.url())).await;
+            all += &answer.unwrap().text().await.unwrap();
+        }
+        all
     }
 
     pub(crate) async fn place(&self) -> Place {
@@ -220,6 +194,7 @@ impl Town {
             spec,
             runner,
             key,
+            address: Ipv4Addr::from_bits(Ipv4Addr::new(10, 0, 0, 0).to_bits() + number),
         }
     }
 

@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 
 use crate::app::App;
 use crate::first_start;
-use crate::openapi;
+use crate::openapi::{DOCUMENT, contract};
 
 /// The project of every test.
 pub(super) const PROJECT: &str = "the-project";
@@ -103,7 +103,7 @@ impl Door {
         stream.read_to_end(&mut bytes).await.unwrap();
         let answer = Answer::read(&bytes);
         if let Ok(body) = serde_json::from_slice(&answer.body) {
-            let complaint = openapi::tests::complaint(method, &path, answer.status, &body);
+            let complaint = contract::complaint(&DOCUMENT, (method, &path), (answer.status, &body));
             assert_eq!(complaint, None, "the OpenAPI document says otherwise");
         }
         answer

@@ -4,15 +4,25 @@
 use serde_json::{Value, json};
 
 use super::town::{Answer, Town};
+use crate::towns::MEMORY;
+use crate::ways::Ways;
 
 #[test]
 fn a_stock_server_answered_the_same_on_sqlite() {
-    replay(&Town::open("sqlite::memory:"));
+    replay(&Town::open(MEMORY, Ways::default()));
 }
 
 #[test]
 fn a_stock_server_answered_the_same_on_postgresql() {
-    replay(&Town::open(&kiln_store::testing::postgres_database()));
+    replay(&Town::open(
+        &kiln_store::testing::postgres_database(),
+        Ways::default(),
+    ));
+}
+
+#[test]
+fn a_stock_server_answered_the_same_on_two_servers() {
+    replay(&Town::open_two(Ways::default()));
 }
 
 const ANY: &str = "GET, POST, PUT, PATCH, DELETE, OPTIONS";

@@ -1,24 +1,34 @@
-//! A server on loopback, and the smallest client that can talk to it.
+//! A server, or two, and the smallest client that can talk to them.
 
 use std::io::{Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::sync::{Arc, OnceLock};
 
-use kiln_control::limits::RateLimits;
-use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
+use kiln_store::testing::postgres_database;
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use tokio::runtime::Runtime;
 
-use crate::{Server, ServerConfig, openapi};
+use crate::contract;
+use crate::pair::{Pair, Spared};
+use crate::towns::MEMORY;
+use crate::ways::Ways;
 
 pub(super) struct Town {
-    address: SocketAddr,
+    servers: Servers,
     /// The administrator's key.
     pub(super) key: String,
-    pub(super) backups: TempDir,
-    _server: Server,
-    _runtime: Runtime,
+    /// What it says about itself.
+    document: Value,
+}
+
+enum Servers {
+    One(String),
+    Two(Arc<Pair>),
+}
+
+/// Where a request goes.
+pub(super) enum Door<'a> {
+    One(&'a str),
+    OneOfTwo(Spared),
 }
 
 #[derive(Debug)]
@@ -28,46 +38,86 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
 }
 
+impl Door<'_> {
+    fn address(&self) -> &str {
+        let url = match self {
+            Self::One(url) => url,
+            Self::OneOfTwo(spared) => spared.url.as_str(),
+        };
+        url.trim_start_matches("http://")
+    }
+}
+
+/// All of these may be asked for a backup, if there were anything to copy.
+fn ways() -> Ways {
+    Ways {
+        backups: Some(tempfile::tempdir().unwrap().keep()),
+        ..Ways::default()
+    }
+}
+
 impl Town {
     /// The server that all tests on `SQLite` share.
     pub(super) fn sqlite() -> &'static Self {
         static TOWN: OnceLock<Town> = OnceLock::new();
-        TOWN.get_or_init(|| Self::open("sqlite::memory:"))
+        TOWN.get_or_init(|| Self::open(MEMORY, ways()))
     }
 
     /// The server that all tests on PostgreSQL share.
     pub(super) fn postgres() -> &'static Self {
         static TOWN: OnceLock<Town> = OnceLock::new();
-        TOWN.get_or_init(|| Self::open(&kiln_store::testing::postgres_database()))
+        TOWN.get_or_init(|| Self::open(&postgres_database(), ways()))
     }
 
-    pub(super) fn open(database: &str) -> Self {
-        Self::open_with(database, RateLimits::default())
+    /// The servers that all tests on two share.
+    pub(super) fn two_servers() -> &'static Self {
+        static TOWN: OnceLock<Town> = OnceLock::new();
+        TOWN.get_or_init(|| Self::open_two(ways()))
     }
 
-    pub(super) fn open_with(database: &str, limits: RateLimits) -> Self {
-        let (clock, entropy) = (Arc::new(SystemClock::default()), Arc::new(SystemEntropy));
-        let store = StoreConfig {
-            objects: "memory:".to_owned(),
-            ..StoreConfig::new(database, clock.clone(), entropy.clone())
+    pub(super) fn open(database: &str, ways: Ways) -> Self {
+        let town = crate::town::Town::start(database, ways);
+        let servers = Servers::One(town.door().url().to_owned());
+        Self::that_says_what_it_is(servers, town.admin)
+    }
+
+    pub(super) fn open_two(ways: Ways) -> Self {
+        let pair = Pair::start(ways);
+        let key = pair.admin.clone();
+        Self::that_says_what_it_is(Servers::Two(pair), key)
+    }
+
+    fn that_says_what_it_is(servers: Servers, key: String) -> Self {
+        let mut town = Self {
+            servers,
+            key,
+            document: Value::Null,
         };
-        let backups = tempfile::tempdir().unwrap();
-        let config = ServerConfig {
-            limits,
-            backups: Some(backups.path().to_owned()),
-            ..ServerConfig::new(([127, 0, 0, 1], 0).into(), store)
-        };
-        let runtime = Runtime::new().unwrap();
-        let server = runtime
-            .block_on(Server::start(config, clock, entropy))
-            .unwrap();
-        Self {
-            address: server.address(),
-            key: server.admin_key().unwrap().to_owned(),
-            backups,
-            _server: server,
-            _runtime: runtime,
+        let path = "/v0/server/spec";
+        town.document = town.raw("GET", path, Some(&town.key), None).json();
+        town
+    }
+
+    fn door(&self) -> Door<'_> {
+        match &self.servers {
+            Servers::One(url) => Door::One(url),
+            Servers::Two(pair) => Door::OneOfTwo(pair.spare()),
         }
+    }
+
+    /// As long as these are held, no server forgets what it counted.
+    pub(super) fn every_door(&self) -> Vec<Door<'_>> {
+        match &self.servers {
+            Servers::One(url) => vec![Door::One(url)],
+            Servers::Two(pair) => pair.spare_both().map(Door::OneOfTwo).into(),
+        }
+    }
+
+    /// What operators see behind these doors, one after the other.
+    pub(super) fn metrics(doors: &[Door<'_>]) -> String {
+        let asked = |door| Self::ask(door, "GET", "/metrics", None, None).body;
+        let texts: Vec<_> = doors.iter().map(asked).collect();
+        String::from_utf8(texts.concat()).unwrap()
     }
 
     /// Sends a request to the bench door; the answer is one that the `OpenAPI` document knows.
@@ -79,7 +129,8 @@ impl Town {
         body: Option<&Value>,
     ) -> Answer {
         let answer = self.raw(method, path, key, body);
-        let complaint = openapi::tests::complaint(method, path, answer.status, &answer.json());
+        let said = (answer.status, &answer.json());
+        let complaint = contract::complaint(&self.document, (method, path), said);
         assert_eq!(complaint, None, "the OpenAPI document says otherwise");
         answer
     }
@@ -96,6 +147,16 @@ impl Town {
         key: Option<&str>,
         body: Option<&Value>,
     ) -> Answer {
+        Self::ask(&self.door(), method, path, key, body)
+    }
+
+    fn ask(
+        door: &Door<'_>,
+        method: &str,
+        path: &str,
+        key: Option<&str>,
+        body: Option<&Value>,
+    ) -> Answer {
         let body = body.map(Value::to_string).unwrap_or_default();
         let authorization = key
             .map(|key| format!("Authorization: Bearer {key}\r\n"))
@@ -103,10 +164,10 @@ impl Town {
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{authorization}\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
-            self.address,
+            door.address(),
             body.len()
         );
-        let mut stream = TcpStream::connect(self.address).unwrap();
+        let mut stream = TcpStream::connect(door.address()).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).unwrap();
@@ -115,13 +176,14 @@ impl Town {
 
     /// The status of a WebSocket handshake.
     pub(super) fn upgrade(&self, path: &str, key: &str) -> u16 {
+        let door = self.door();
         let request = format!(
             "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {key}\r\nConnection: Upgrade\r\n\
              Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
              Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-            self.address
+            door.address()
         );
-        let mut stream = TcpStream::connect(self.address).unwrap();
+        let mut stream = TcpStream::connect(door.address()).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         let mut line = [0; 12];
         stream.read_exact(&mut line).unwrap();

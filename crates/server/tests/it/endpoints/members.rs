@@ -17,6 +17,7 @@ on_both_engines! {
     }
 
     fn people_who_come_join_and_claim_are_counted(town: &Town) {
+        let counting = town.every_door();
         let (one, other) = (town.person("m-counted"), town.person("m-counts"));
         town.project(&one, "m-count", "private");
         let invite = json!({"email": "m-counts@example.com", "role": "member"});
@@ -27,7 +28,7 @@ on_both_engines! {
         let organization = report["project"]["organization"].as_str().unwrap();
         let path = format!("/v0/organizations/{organization}/claim");
         town.send("POST", &path, Some(&other), Some(&json!({}))).expect(201);
-        let text = String::from_utf8(town.raw("GET", "/metrics", None, None).body).unwrap();
+        let text = Town::metrics(&counting);
         for name in ["user_create_total ", "user_invite_total ", "user_claim_total "] {
             assert!(text.contains(name), "{name} is not in\n{text}");
         }

@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::on_both_engines;
 use super::town::Town;
+use crate::ways::Ways;
 
 on_both_engines! {
     fn anybody_may_ask_for_the_version_with_two_slashes_too(town: &Town) {
@@ -88,11 +89,16 @@ on_both_engines! {
 fn a_backup_is_a_file_of_its_own_and_smaller_when_asked_for() {
     let directory = tempfile::tempdir().unwrap();
     let database = directory.path().join("kiln.db");
-    let town = Town::open(database.to_str().unwrap());
+    let backups = tempfile::tempdir().unwrap();
+    let ways = Ways {
+        backups: Some(backups.path().to_owned()),
+        ..Ways::default()
+    };
+    let town = Town::open(database.to_str().unwrap(), ways);
     let back_up = |body| {
         let made = town.post("/v0/server/backup", &body).expect(201);
         assert!(made["created"].is_string(), "{made}");
-        std::fs::read(town.backups.path().join(made["file"].as_str().unwrap())).unwrap()
+        std::fs::read(backups.path().join(made["file"].as_str().unwrap())).unwrap()
     };
     let plain = back_up(json!({}));
     assert!(plain.starts_with(b"SQLite format 3\0"));
@@ -101,5 +107,5 @@ fn a_backup_is_a_file_of_its_own_and_smaller_when_asked_for() {
     assert!(squeezed.len() < plain.len());
     let elsewhere = json!({"data_store": "aws_s3"});
     town.post("/v0/server/backup", &elsewhere).expect(501);
-    assert_eq!(std::fs::read_dir(town.backups.path()).unwrap().count(), 2);
+    assert_eq!(std::fs::read_dir(backups.path()).unwrap().count(), 2);
 }

@@ -1,4 +1,4 @@
-//! The bench door's people and projects over real sockets, each test on both engines.
+//! The endpoints of the bench door, one request after the other: what they take, answer and refuse.
 
 mod limits;
 mod members;
@@ -11,19 +11,24 @@ mod server;
 mod specs;
 mod town;
 
-/// Every test twice: one server per engine for the whole list, so each test uses names of its own.
+/// Every test on both engines and on two servers; each list of tests shares them, so each test uses names of its own.
 macro_rules! on_both_engines {
     ($(fn $name:ident($town:ident: &Town) $body:block)*) => {
         $(fn $name($town: &Town) $body)*
 
         mod sqlite {
-            use crate::v0::tests::town::Town;
+            use crate::endpoints::town::Town;
             $(#[test] fn $name() { super::$name(Town::sqlite()); })*
         }
 
         mod postgres {
-            use crate::v0::tests::town::Town;
+            use crate::endpoints::town::Town;
             $(#[test] fn $name() { super::$name(Town::postgres()); })*
+        }
+
+        mod two_servers {
+            use crate::endpoints::town::Town;
+            $(#[test] fn $name() { super::$name(Town::two_servers()); })*
         }
     };
 }
