@@ -301,6 +301,7 @@ async fn an_output_that_was_put_to_use_leaves_for_its_object_and_is_read_from_th
     let (mut channel, job) = town.running(&place).await;
     channel.say(crate::town::completed(&job)).await;
     assert_eq!(channel.hear().await, ack(&job));
+    drop(channel);
     let project = town.get(&format!("/v0/projects/{}", place.project)).await;
     let project = crate::town::text(&project.body["uuid"]);
     let object = objects
