@@ -62,14 +62,7 @@ async fn waiting(town: &Town, place: &Place) -> Channel {
 
 async fn a_drained_runner_that_waits_leaves_work_to_others(town: &Town) {
     let place = town.place().await;
-    let (runner, key) = town
-        .runner(&format!("{}-too", place.runner), &place.spec)
-        .await;
-    let other = Place {
-        runner,
-        key,
-        ..place.clone()
-    };
+    let other = town.another_runner(&place, &place.spec).await;
     // The one that waits longest is the drained one.
     let first = waiting(town, &place).await;
     drain(town, &place.runner, true).await;

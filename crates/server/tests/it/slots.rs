@@ -154,15 +154,13 @@ async fn what_comes_later_does_not_overtake_a_job_of_its_own(town: &Town) {
 
 async fn a_job_that_a_slot_cannot_take_goes_to_another_runner(town: &Town) {
     let (place, alone) = shared_place(town).await;
-    let other = format!("{}-other", place.runner);
-    let (other, key) = town.runner(&other, &alone).await;
+    let other = town.another_runner(&place, &alone).await;
     let (mut first, mut second) = (slot(town, &place, 0).await, slot(town, &place, 1).await);
     town.submit(&place, json!({})).await;
     runs(&mut first).await;
     // It waits longest for the bell of the lane, and cannot answer it.
     second.say(ready()).await;
-    let path = format!("/v0/runners/{other}/channel");
-    let mut idle = town.dial(&path, &key).await.unwrap();
+    let mut idle = town.channel(&other).await;
     idle.say(ready()).await;
     let job = town.submit(&place, json!({"spec": alone})).await;
     assert_eq!(starts(&mut idle).await, job);
@@ -170,8 +168,7 @@ async fn a_job_that_a_slot_cannot_take_goes_to_another_runner(town: &Town) {
 
 async fn a_slot_that_stepped_aside_goes_on_when_another_runner_was_faster(town: &Town) {
     let (place, alone) = shared_place(town).await;
-    let other = format!("{}-other", place.runner);
-    let (other, key) = town.runner(&other, &alone).await;
+    let other = town.another_runner(&place, &alone).await;
     let (mut first, mut second) = (slot(town, &place, 0).await, slot(town, &place, 1).await);
     town.submit(&place, json!({})).await;
     runs(&mut first).await;
@@ -179,8 +176,7 @@ async fn a_slot_that_stepped_aside_goes_on_when_another_runner_was_faster(town: 
     is_told_of_no_job(&mut second).await;
     second.say(ready()).await;
     let later = town.submit(&place, json!({})).await;
-    let path = format!("/v0/runners/{other}/channel");
-    let mut idle = town.dial(&path, &key).await.unwrap();
+    let mut idle = town.channel(&other).await;
     assert_eq!(runs(&mut idle).await, job);
     assert_eq!(starts(&mut second).await, later);
 }

@@ -221,6 +221,17 @@ impl Town {
         (name.to_owned(), text(&made.body["key"]))
     }
 
+    /// The same place with a runner beside its own, for this spec.
+    pub(crate) async fn another_runner(&self, place: &Place, spec: &str) -> Place {
+        let name = format!("{}-too", place.runner);
+        let (runner, key) = self.runner(&name, spec).await;
+        Place {
+            runner,
+            key,
+            ..place.clone()
+        }
+    }
+
     /// Submits a run of `place`, with more fields in `job`, and answers the job's UUID.
     pub(crate) async fn submit(&self, place: &Place, job: Value) -> String {
         let answer = self.post("/v0/run", run(place, job)).await;
