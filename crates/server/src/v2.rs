@@ -36,7 +36,7 @@ pub(crate) fn routes() -> Router<Shared> {
         .route("/v2", get(dispatch::ping))
         .route("/v2/", get(dispatch::ping))
         .route("/v2/{*path}", any(dispatch::dispatch))
-        .layer(middleware::map_response(name_version))
+        .route_layer(middleware::map_response(name_version))
         .route(
             "/v0/auth/oci/token",
             get(token::get_token).post(token::post_token),

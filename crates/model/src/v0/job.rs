@@ -71,13 +71,14 @@ pub struct Job {
     pub spec: Spec,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<JobConfig>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    // What has not happened yet is null, as stock servers have it.
+    #[serde(default)]
     pub runner: Option<RunnerUuid>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub claimed: Option<DateTime>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub started: Option<DateTime>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub completed: Option<DateTime>,
     pub created: DateTime,
     pub modified: DateTime,

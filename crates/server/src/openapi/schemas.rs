@@ -260,8 +260,8 @@ schemas! {
     ];
     "NewPaired": [is("image", Text), may("pairs", Integer), may("gate", Number), may("measure", Text)];
     "Job": [
-        is("uuid", Uuid), is("status", Text), is("spec", One("Spec")), may("config", Anything), may("runner", Uuid),
-        may("claimed", Time), may("started", Time), may("completed", Time), is("created", Time),
+        is("uuid", Uuid), is("status", Text), is("spec", One("Spec")), may("config", Anything), or_null("runner", Uuid),
+        or_null("claimed", Time), or_null("started", Time), or_null("completed", Time), is("created", Time),
         is("modified", Time), may("output", One("JobOutput")), may("error", Text), may("retry_of", Uuid),
     ];
     "Waiting": [

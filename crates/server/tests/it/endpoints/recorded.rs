@@ -66,6 +66,7 @@ fn replay(town: &Town) {
     setup(&replay);
     specs(&replay);
     runners(&replay);
+    runs(&replay);
     server(town);
 }
 
@@ -241,6 +242,61 @@ fn runners(replay: &Replay<'_>) {
     );
 }
 
+fn runs(replay: &Replay<'_>) {
+    let none = &Value::Null;
+    let mut run = json!({
+        "project": "ref-project", "branch": "main", "testbed": "tb", "start_time": "2026-11-15T08:16:16Z",
+        "end_time": "2026-11-15T08:16:16Z", "results": [], "settings": {"adapter": "json"},
+        "job": {"image": format!("ref-project@sha256:{}", "ab".repeat(32)), "spec": "local-spec"},
+    });
+    let with_job = replay.good("POST", "/v0/run", &run, (201, "1"));
+    let mut expected = report(&spec("null", "time", "null"));
+    expected["job"] = json!("uuid");
+    assert_eq!(shape(&with_job), expected);
+    let job = format!(
+        "/v0/projects/ref-project/jobs/{}",
+        with_job["job"].as_str().unwrap()
+    );
+    let pending = json!({
+        "uuid": "uuid", "status": "text", "spec": spec("null", "time", "null"), "runner": "null", "claimed": "null",
+        "started": "null", "completed": "null", "created": "time", "modified": "time",
+    });
+    assert_eq!(shape(&replay.good("GET", &job, none, (200, "1"))), pending);
+    let path = "/v0/projects/ref-project/jobs?status=pending&per_page=2";
+    let listed = replay.good("GET", path, none, (200, "1"));
+    assert_eq!(shape(&listed), json!([pending]));
+    for method in ["POST", "PATCH", "DELETE"] {
+        replay.refused(method, &job, none, 405);
+    }
+    run.as_object_mut().unwrap().remove("job");
+    run["results"] = json!([
+        r#"{"adder": {"latency": {"value": 88.0, "lower_value": 87.42, "upper_value": 88.88}}}"#
+    ]);
+    let direct = replay.good("POST", "/v0/run", &run, (201, "1"));
+    let named = |more: Value| {
+        let mut named = json!({
+            "uuid": "uuid", "project": "uuid", "name": "text", "slug": "text", "created": "time", "modified": "time",
+            "archived": "null",
+        });
+        for (name, value) in more.as_object().unwrap() {
+            named[name] = value.clone();
+        }
+        named
+    };
+    let mut expected = report(&json!("null"));
+    expected["results"] = json!([[{
+        "iteration": "number", "benchmark": named(json!({})),
+        "measures": [{
+            // The direction is ours.
+            "measure": named(json!({"units": "text", "direction": "text"})),
+            "metric": {"uuid": "uuid", "value": "number", "lower_value": "number", "upper_value": "number"},
+            "threshold": "null", "boundary": "null",
+        }],
+    }]]);
+    expected["counts"]["results"] = json!([{"benchmarks": "number", "measures": "number"}]);
+    assert_eq!(shape(&direct), expected);
+}
+
 fn server(town: &Town) {
     let options = town.send("OPTIONS", "/v0/runners", Some(&town.key), None);
     assert_eq!(
@@ -263,7 +319,16 @@ fn server(town: &Town) {
         .send("GET", "/v0/server/version", None, None)
         .expect(200);
     assert_eq!(shape(&version), json!({"version": "text"}));
-    assert_eq!(town.get("/v0/nope").expect(404)["message"], "Not Found");
+    let nowhere = town.get("/v0/nope");
+    assert_eq!(nowhere.expect(404)["message"], "Not Found");
+    // What is a registry's own stays there.
+    let header = "docker-distribution-api-version";
+    assert_eq!(nowhere.header(header), None);
+    assert!(
+        town.raw("GET", "/v2/nope", None, None)
+            .header(header)
+            .is_some()
+    );
 }
 
 fn organization() -> Value {
@@ -278,6 +343,32 @@ fn spec(sandbox: &str, fallback: &str, archived: &str) -> Value {
         "uuid": "uuid", "name": "text", "slug": "text", "os": "text", "architecture": "text", "sandbox": sandbox,
         "cpu": "number", "memory": "number", "disk": "number", "network": "bool", "fallback": fallback,
         "created": "time", "modified": "time", "archived": archived,
+    })
+}
+
+/// Without results; its status is ours.
+fn report(spec: &Value) -> Value {
+    json!({
+        "uuid": "uuid", "user": {"uuid": "uuid", "name": "text", "slug": "text"},
+        "project": {
+            "uuid": "uuid", "organization": "uuid", "name": "text", "slug": "text", "url": "null", "visibility": "text",
+            "created": "time", "modified": "time", "claimed": "time",
+        },
+        "branch": {
+            "uuid": "uuid", "project": "uuid", "name": "text", "slug": "text",
+            "head": {
+                "uuid": "uuid", "start_point": "null", "version": {"number": "number", "hash": "null"},
+                "created": "time", "replaced": "null",
+            },
+            "created": "time", "modified": "time", "archived": "null",
+        },
+        "testbed": {
+            "uuid": "uuid", "project": "uuid", "name": "text", "slug": "text", "spec": spec, "created": "time",
+            "modified": "time", "archived": "null",
+        },
+        "start_time": "time", "end_time": "time", "adapter": "text", "results": [], "alerts": [],
+        "counts": {"results": [], "alerts": {"total": "number", "active": "number"}}, "created": "time",
+        "status": "text",
     })
 }
 
