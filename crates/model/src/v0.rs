@@ -62,8 +62,8 @@ pub use server::{
     ServerVersion,
 };
 pub use spec::{
-    Architecture, NewRunner, NewSpec, OperatingSystem, Runner, RunnerKey, RunnerToken, Spec,
-    SpecRef, UpdateRunner, UpdateSpec,
+    Architecture, NewRunner, NewSpec, OperatingSystem, Runner, RunnerKey, RunnerState, RunnerToken,
+    Spec, SpecRef, UpdateRunner, UpdateSpec,
 };
 
 use serde::{Deserialize, Serialize};

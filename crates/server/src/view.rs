@@ -47,7 +47,7 @@ pub(crate) fn spec(spec: &Spec) -> v0::Spec {
     }
 }
 
-pub(crate) fn runner(runner: &Runner, specs: &[Spec]) -> v0::Runner {
+pub(crate) fn runner(runner: &Runner, specs: &[Spec], state: v0::RunnerState) -> v0::Runner {
     v0::Runner {
         uuid: runner.uuid,
         name: runner.name.clone(),
@@ -57,6 +57,7 @@ pub(crate) fn runner(runner: &Runner, specs: &[Spec]) -> v0::Runner {
         last_heartbeat: runner.last_heartbeat.map(DateTime),
         created: DateTime(runner.created),
         modified: DateTime(runner.modified),
+        state: Some(state),
         draining: runner.draining.map(DateTime),
         // One that this version cannot read is of a newer runner.
         metadata: runner

@@ -1,17 +1,12 @@
 //! Why a job waits, for the person who waits for it.
 
-use std::time::Duration;
-
 use kiln_model::v0::{Blocker, RunnerMetadata, Waiting};
 use kiln_model::{Millis, Status};
 use kiln_store::Query;
 use kiln_store::sql::job::Job;
 use kiln_store::sql::waiting::{self, Server};
 
-use crate::Denied;
-
-/// A runner that was not heard for longer counts as away. Idle runners speak at least once a minute.
-const LIVE: Duration = Duration::from_mins(2);
+use crate::{Denied, fleet};
 
 /// What stands before `job`, and for how long, as far as that can be told. `wall` is now.
 pub fn waiting<Q: Query + ?Sized>(
@@ -59,10 +54,7 @@ pub fn waiting<Q: Query + ?Sized>(
 }
 
 fn is_live(server: &Server, wall: Millis) -> bool {
-    server.held > 0
-        || server
-            .last_heartbeat
-            .is_some_and(|heard| wall < heard + LIVE)
+    server.held > 0 || fleet::is_heard(server.last_heartbeat, wall)
 }
 
 /// How many jobs like this one the runner carries at once.

@@ -1,7 +1,7 @@
 //! `kiln runner create`, `list`, `show`, `key`, `drain` and `archive`.
 
 use kiln_client::Page;
-use kiln_model::v0::{NewRunner, Runner as Found, RunnerKey, UpdateRunner};
+use kiln_model::v0::{NewRunner, Runner as Found, RunnerKey, RunnerState, UpdateRunner};
 
 use super::Context;
 use super::connection::{Connection, parse};
@@ -94,10 +94,14 @@ fn list(context: &Context<'_>, json: bool, server: &Connection) -> Result<(), Fa
 }
 
 fn state(runner: &Found) -> &'static str {
-    match (runner.archived, runner.draining) {
-        (Some(_), _) => "archived",
-        (None, Some(_)) => "draining",
-        (None, None) => "in use",
+    match (runner.archived, runner.draining, runner.state) {
+        (Some(_), ..) => "archived",
+        (None, Some(_), _) => "draining",
+        (None, None, Some(RunnerState::Away)) => "away",
+        (None, None, Some(RunnerState::Idle)) => "idle",
+        (None, None, Some(RunnerState::Busy)) => "busy",
+        // A stock server does not tell.
+        (None, None, None) => "-",
     }
 }
 

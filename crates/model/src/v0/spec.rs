@@ -87,12 +87,25 @@ pub struct Runner {
     pub last_heartbeat: Option<DateTime>,
     pub created: DateTime,
     pub modified: DateTime,
+    /// Ours: whether it is there, and has something to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<RunnerState>,
     /// Ours: since when it is given nothing more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draining: Option<DateTime>,
     /// Ours: what it last told about itself and its host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<RunnerMetadata>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunnerState {
+    /// Never heard, or not for a while.
+    Away,
+    Idle,
+    /// It holds a job.
+    Busy,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

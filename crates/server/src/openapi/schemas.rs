@@ -99,6 +99,7 @@ const BLOCKER: Kind = OneOf(&[
     "no_live_runner",
     "runners_busy",
 ]);
+const RUNNER_STATE: Kind = OneOf(&["away", "idle", "busy"]);
 pub(super) const PERMISSION: Kind = OneOf(&[
     "view",
     "create",
@@ -233,8 +234,8 @@ schemas! {
     "SpecRef": [is("spec", Text)];
     "Runner": [
         is("uuid", Uuid), is("name", Text), is("slug", Text), is("specs", Texts), or_null("archived", Time),
-        or_null("last_heartbeat", Time), is("created", Time), is("modified", Time), may("draining", Time),
-        may("metadata", One("RunnerMetadata")),
+        or_null("last_heartbeat", Time), is("created", Time), is("modified", Time), may("state", RUNNER_STATE),
+        may("draining", Time), may("metadata", One("RunnerMetadata")),
     ];
     "RunnerMetadata": [
         is("os", Text), is("arch", Text), is("version", Text), may("channel", Text), may("checksum", Text),

@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::{Path, Query as UrlQuery, State};
 use axum::http::StatusCode;
 use kiln_control::{Denied, fleet};
-use kiln_model::RunnerUuid;
 use kiln_model::v0::{NewRunner, Runner, RunnerKey, RunnerToken, Spec, SpecRef, UpdateRunner};
+use kiln_model::{Millis, RunnerUuid};
 use kiln_store::sql::listing::Page;
 use kiln_store::sql::{runner, spec};
 use kiln_store::{Query, Tx};
@@ -25,13 +25,13 @@ pub(super) async fn list_runners(
     _: Admin,
     UrlQuery(query): UrlQuery<ListQuery>,
 ) -> ApiResult<Listed<Runner>> {
-    let listing = query.listing();
+    let (listing, wall) = (query.listing(), app.wall());
     let read = move |query: &mut dyn Query| {
         let page = runner::list(query, &listing)?;
         let items = page
             .items
             .iter()
-            .map(|row| show(query, row))
+            .map(|row| show(query, row, wall))
             .collect::<Result<Vec<_>, Denied>>()?;
         let total = page.total;
         Ok::<_, Denied>(Page { items, total })
@@ -48,9 +48,10 @@ pub(super) async fn get_runner(
     _: Admin,
     Path(reference): Path<String>,
 ) -> ApiResult<Json<Runner>> {
+    let wall = app.wall();
     let read = move |query: &mut dyn Query| {
         let found = fleet::find_runner(query, &reference)?;
-        show(query, &found)
+        show(query, &found, wall)
     };
     Ok(Json(app.store.reader.read(read).await?))
 }
@@ -77,7 +78,7 @@ pub(super) async fn update_runner(
 ) -> ApiResult<Json<Runner>> {
     let update = move |tx: &mut dyn Tx| {
         let found = fleet::update_runner(tx, &caller, &reference, &change)?;
-        show(tx, &found)
+        show(tx, &found, tx.wall())
     };
     let updated = app.store.ledger.submit(update).await?;
     app.metrics.count(Count::RunnerUpdate);
@@ -145,6 +146,11 @@ pub(super) async fn remove_runner_spec(
     no_content(app.store.ledger.submit(remove).await)
 }
 
-fn show<Q: Query + ?Sized>(query: &mut Q, row: &runner::Runner) -> Result<Runner, Denied> {
-    Ok(view::runner(row, &spec::of_runner(query, row.id)?))
+fn show<Q: Query + ?Sized>(
+    query: &mut Q,
+    row: &runner::Runner,
+    wall: Millis,
+) -> Result<Runner, Denied> {
+    let specs = spec::of_runner(query, row.id)?;
+    Ok(view::runner(row, &specs, fleet::state(query, row, wall)?))
 }

@@ -13,6 +13,7 @@ on_both_engines!(
     what_a_runner_tells_about_itself_is_shown,
     what_a_canceled_job_wrote_is_kept,
     a_deleted_report_takes_its_job_along,
+    a_runner_is_away_then_idle_then_busy,
 );
 
 async fn drain(town: &Town, runner: &str, draining: bool) -> Value {
@@ -140,4 +141,21 @@ async fn a_deleted_report_takes_its_job_along(town: &Town) {
     assert_eq!(deleted.status, 204, "{deleted:?}");
     assert_eq!(town.get(&path).await.status, 404);
     assert_eq!(town.job(&place, &job).await["status"], "canceled");
+}
+
+async fn a_runner_is_away_then_idle_then_busy(town: &Town) {
+    let place = town.place().await;
+    let state = async || {
+        let path = format!("/v0/runners/{}", place.runner);
+        text(&town.get(&path).await.body["state"])
+    };
+    assert_eq!(state().await, "away");
+    let mut channel = town.channel(&place).await;
+    channel
+        .say(json!({"event": "ready", "poll_timeout": 1}))
+        .await;
+    assert_eq!(channel.hear().await, json!({"event": "no_job"}));
+    assert_eq!(state().await, "idle");
+    let (_channel, _) = town.running(&place).await;
+    assert_eq!(state().await, "busy");
 }

@@ -259,6 +259,12 @@ pub fn held_by<Q: Query + ?Sized>(query: &mut Q, runner: i64) -> Result<Vec<Job>
         .collect()
 }
 
+/// Whether a runner holds a job.
+pub fn is_held_by<Q: Query + ?Sized>(query: &mut Q, runner: i64) -> Result<bool, Error> {
+    let sql = "SELECT id FROM job WHERE runner_id = ?1 AND status IN (1, 2) LIMIT 1";
+    Ok(query.query_one(sql, params![runner])?.is_some())
+}
+
 /// Which jobs of a project, and in what order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Listing {

@@ -106,6 +106,13 @@ fn the_jobs_a_runner_holds_are_found_without_its_past() {
 }
 
 #[test]
+fn whether_a_runner_holds_a_job_is_found_without_its_past() {
+    let ask = |query: &mut Plan<'_>| job::is_held_by(query, 1).map(drop);
+    let steps = ["SEARCH job USING INDEX index_job_runner_in_flight"];
+    check(ask, &steps, &[]);
+}
+
+#[test]
 fn live_actions_are_found_without_those_that_ended() {
     let ask = |query: &mut Plan<'_>| job::live_actions(query, None, 1).map(drop);
     check(ask, &["SCAN job USING INDEX index_job_live_actions"], &[]);

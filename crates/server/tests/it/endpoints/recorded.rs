@@ -376,6 +376,8 @@ fn runner(archived: &str) -> Value {
     json!({
         "uuid": "uuid", "name": "text", "slug": "text", "specs": [], "archived": archived, "last_heartbeat": "null",
         "created": "time", "modified": "time",
+        // Ours.
+        "state": "text",
     })
 }
 
