@@ -90,7 +90,11 @@ pub(crate) struct Pull {
 #[derive(Debug, Args)]
 pub(crate) struct Repository {
     /// PROJECT for all its repositories, or PROJECT/REPOSITORY for one
-    #[arg(value_name = "REPOSITORY")]
+    #[arg(
+        value_name = "REPOSITORY",
+        env = "KILN_PROJECT",
+        hide_env_values = true
+    )]
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) access: Access,
