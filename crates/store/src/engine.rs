@@ -76,7 +76,7 @@ pub(crate) trait Session: Tx + Send {
     fn commit(&mut self, time: &KernelTime) -> Commit;
     fn rollback(&mut self);
     /// Opens the frame of one closure.
-    fn enter(&mut self) -> Result<(), Error>;
+    fn enter(&mut self, time: &KernelTime) -> Result<(), Error>;
     /// Closes it, keeping or undoing what the closure did.
     fn leave(&mut self, keep: bool) -> Result<Left, Error>;
     /// Why the closure that just ran cannot be kept, if so.

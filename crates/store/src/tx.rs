@@ -37,7 +37,8 @@ pub trait Query {
 pub trait Tx: Query {
     /// Kernel time, read once for the whole batch. Decisions use this one.
     fn now(&self) -> Millis;
-    /// The wall clock, read once for the whole batch. For the record only.
+    /// The wall clock when the closure began. For the record, and to put things into the order in which people did them: of
+    /// two closures of which one was answered before the other was submitted, on whichever servers, it is the earlier.
     fn wall(&self) -> Millis;
     /// Runs a statement; answers how many rows it changed.
     fn execute(&mut self, sql: &str, params: &[Value]) -> Result<u64, Error>;

@@ -216,7 +216,8 @@ impl<D: Driver> Session for Transaction<D> {
         self.frames.reset();
     }
 
-    fn enter(&mut self) -> Result<(), Error> {
+    fn enter(&mut self, time: &KernelTime) -> Result<(), Error> {
+        self.wall = time.wall();
         self.transcript = None;
         self.touched = false;
         self.trusted = self.wary == 0;

@@ -64,7 +64,7 @@ pub(crate) fn perform(
 ) -> Result<(), Lost> {
     loop {
         let began = session.begin(begin, time);
-        match began.and_then(|()| perform_each(session, tasks, &more)) {
+        match began.and_then(|()| perform_each(session, time, tasks, &more)) {
             Ok(Left::Closed) => return Ok(()),
             // They run again, and the session keeps them apart this time.
             Ok(Left::Entangled) => session.rollback(),
@@ -78,13 +78,14 @@ pub(crate) fn perform(
 
 fn perform_each(
     session: &mut DynSession,
+    time: &KernelTime,
     tasks: &mut Vec<Box<dyn Task>>,
     more: impl Fn(usize) -> Vec<Box<dyn Task>>,
 ) -> Result<Left, Error> {
     let mut done = 0;
     while done < tasks.len() {
         for task in &mut tasks[done..] {
-            if perform_one(session, task.as_mut())? == Left::Entangled {
+            if perform_one(session, time, task.as_mut())? == Left::Entangled {
                 return Ok(Left::Entangled);
             }
         }
@@ -94,8 +95,12 @@ fn perform_each(
     Ok(Left::Closed)
 }
 
-fn perform_one(session: &mut DynSession, task: &mut dyn Task) -> Result<Left, Error> {
-    session.enter()?;
+fn perform_one(
+    session: &mut DynSession,
+    time: &KernelTime,
+    task: &mut dyn Task,
+) -> Result<Left, Error> {
+    session.enter(time)?;
     let wanted = task.run(session);
     let objection = session.objection();
     if !session.in_transaction() {

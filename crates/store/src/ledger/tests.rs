@@ -79,19 +79,20 @@ fn what_waits_while_a_batch_runs_is_committed_together() {
     );
     let store = Store::open(&config).unwrap();
     let held = Held::new(&store.ledger);
-    // The clock moves in every closure, but a batch reads it once.
+    // The clocks move in every closure: kernel time is read once for all of them, the wall clock for each.
     let reads: Vec<_> = (0..100)
         .map(|_| {
             let clock = clock.clone();
             store.ledger.submit(move |tx| {
                 clock.advance(1);
-                Ok::<_, Error>(tx.now())
+                Ok::<_, Error>((tx.now(), tx.wall()))
             })
         })
         .collect();
     held.release();
-    let times: Vec<Millis> = reads.into_iter().map(|read| read.wait().unwrap()).collect();
-    assert!(times.iter().all(|time| *time == times[0]), "{times:?}");
+    let times: Vec<(Millis, Millis)> = reads.into_iter().map(|read| read.wait().unwrap()).collect();
+    assert!(times.iter().all(|(now, _)| *now == times[0].0), "{times:?}");
+    assert!(times.is_sorted_by(|one, next| one.1 < next.1), "{times:?}");
 }
 
 #[test]
