@@ -11,6 +11,7 @@ mod error;
 mod exit;
 mod firecracker;
 mod guest;
+mod kernel_file;
 mod kvm;
 mod link;
 mod microvm;

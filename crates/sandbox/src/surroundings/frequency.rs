@@ -1,11 +1,11 @@
 //! How fast the CPUs are clocked.
 
-use std::fs;
 use std::path::Path;
 
 use kiln_model::v0::Frequency;
 
 use super::parse_list;
+use crate::kernel_file::read_once;
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
@@ -15,12 +15,12 @@ pub(crate) fn frequency() -> Option<Frequency> {
 }
 
 fn of(cpus: &Path) -> Option<Frequency> {
-    let online = parse_list(&fs::read_to_string(cpus.join("online")).ok()?);
+    let online = parse_list(&read_once(cpus.join("online")).ok()?);
     let clocks: Vec<u64> = online
         .into_iter()
         .filter_map(|cpu| {
             let file = cpus.join(format!("cpu{cpu}/cpufreq/scaling_cur_freq"));
-            fs::read_to_string(file).ok()?.trim().parse().ok()
+            read_once(file).ok()?.trim().parse().ok()
         })
         .collect();
     Some(Frequency {
@@ -31,6 +31,8 @@ fn of(cpus: &Path) -> Option<Frequency> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -1,9 +1,10 @@
 //! Pressure stall information: how long somebody waited for a resource.
 
-use std::fs;
 use std::path::Path;
 
 use kiln_model::v0::Pressure;
+
+use crate::kernel_file::read_once;
 
 /// Time waited so far, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +49,7 @@ impl Waited {
 }
 
 fn total(file: &Path) -> Option<u64> {
-    parse(&fs::read_to_string(file).ok()?)
+    parse(&read_once(file).ok()?)
 }
 
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`
@@ -59,6 +60,8 @@ fn parse(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const TEXT: &str = "some avg10=1.00 avg60=2.00 avg300=3.00 total=4567\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=89\n";

@@ -1,14 +1,15 @@
 //! Time that a hypervisor gave to others.
 
-use std::fs;
 use std::time::Duration;
+
+use crate::kernel_file::read_once;
 
 /// `USER_HZ`: the unit of `/proc/stat`, the same on every architecture we run on.
 const TICK: Duration = Duration::from_millis(10);
 
 /// What was stolen from all CPUs since boot.
 pub(crate) fn stolen() -> Option<Duration> {
-    parse(&fs::read_to_string("/proc/stat").ok()?)
+    parse(&read_once("/proc/stat").ok()?)
 }
 
 /// `cpu user nice system idle iowait irq softirq steal …`
