@@ -43,7 +43,7 @@ impl Standby {
     pub(crate) fn fork(ids: IdMap) -> Result<Self, Fault> {
         privileges::empty_bounding_set()?;
         let (rules, landlock) = landlock::plan()?;
-        let filter = Filter::compile();
+        let filter = Filter::compiled();
         let stdin = open_null()?;
         let (stdout, stdout_end) = make_pipe()?;
         let (stderr, stderr_end) = make_pipe()?;
@@ -54,7 +54,7 @@ impl Standby {
                 // Without PID 1 there is nothing to wait for.
                 drop(orders);
                 let fault = take_streams([stdin.as_fd(), stdout_end.as_fd(), stderr_end.as_fd()])
-                    .and_then(|()| step_behind(rules.as_ref(), &filter))
+                    .and_then(|()| step_behind(rules.as_ref(), filter))
                     .and_then(|()| receive(orders_end))
                     .and_then(|start| become_command(&start, ids));
                 match fault {
