@@ -1,7 +1,7 @@
 //! A child that stands behind the walls before there is a command, and becomes it when it is told which.
 //!
 //! ```text
-//! PID 1 ──fork──▶ child: session, streams, no new privileges, Landlock, seccomp
+//! PID 1 ──fork──▶ child: end of the old root, session, streams, no new privileges, Landlock, seccomp
 //!       ──Start─▶        working directory, limits, user, no capabilities, exec
 //! ```
 //!
@@ -23,7 +23,7 @@ use crate::filter::Filter;
 use crate::stopwatch::Stopwatch;
 use crate::supervise::{Process, Pump};
 use crate::sys::{self, Fork, Ruleset};
-use crate::{landlock, limits, privileges};
+use crate::{landlock, limits, mounts, privileges};
 
 /// The child, and the ways to it.
 #[derive(Debug)]
@@ -38,10 +38,9 @@ pub(crate) struct Standby {
 }
 
 impl Standby {
-    /// Makes the child. From here on no program can gain a capability. What goes wrong behind the walls is told when the
-    /// child is to become a command.
+    /// Makes the child, in the chamber's root and with the old one still mounted. What goes wrong behind the walls is told
+    /// when the child is to become a command.
     pub(crate) fn fork(ids: IdMap) -> Result<Self, Fault> {
-        privileges::empty_bounding_set()?;
         let (rules, landlock) = landlock::plan()?;
         let filter = Filter::compiled();
         let stdin = open_null()?;
@@ -53,7 +52,9 @@ impl Standby {
             Fork::Child => {
                 // Without PID 1 there is nothing to wait for.
                 drop(orders);
-                let fault = take_streams([stdin.as_fd(), stdout_end.as_fd(), stderr_end.as_fd()])
+                let streams = [stdin.as_fd(), stdout_end.as_fd(), stderr_end.as_fd()];
+                let fault = mounts::leave_old_root()
+                    .and_then(|()| take_streams(streams))
                     .and_then(|()| step_behind(rules.as_ref(), filter))
                     .and_then(|()| receive(orders_end))
                     .and_then(|start| become_command(&start, ids));
