@@ -200,9 +200,13 @@ pub(crate) fn receive_seal(host: &mut UnixStream) -> Result<Seal, Fault> {
             Stage::Overlay,
             format!("{} layers are more than {MAX_LAYERS}", seal.layers.len()),
         )),
-        Ok(ToGuest::Start(_) | ToGuest::Kill(_) | ToGuest::Machine(_) | ToGuest::Wake(_)) => {
-            Err(Fault::new(Stage::Protocol, "the first message is no seal"))
-        }
+        Ok(
+            ToGuest::Build
+            | ToGuest::Start(_)
+            | ToGuest::Kill(_)
+            | ToGuest::Machine(_)
+            | ToGuest::Wake(_),
+        ) => Err(Fault::new(Stage::Protocol, "the first message is no seal")),
         Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),
     }
 }

@@ -60,6 +60,10 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
 
     privileges::empty_bounding_set()?;
     set_up_namespaces(&seal)?;
+    if seal.held {
+        tell(host, &ToHost::Held)?;
+        wait_to_build(host)?;
+    }
 
     mounts::enter_new_root(&seal, shifted)?;
     // All that can be done before there is a command is done before the host is told: it may have time until then.
@@ -162,6 +166,15 @@ fn set_up_namespaces(seal: &Seal) -> Result<(), Fault> {
     uplink::connect(seal.uplink)
 }
 
+fn wait_to_build(host: &mut UnixStream) -> Result<(), Fault> {
+    let frame = read_frame(host).at(Stage::Protocol, || "cannot hear from the host".into())?;
+    match ToGuest::from_frame(&frame) {
+        Ok(ToGuest::Build) => Ok(()),
+        Ok(_) => Err(Fault::new(Stage::Protocol, "nothing is built yet")),
+        Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),
+    }
+}
+
 fn layers(seal: &Seal) -> Vec<Layer> {
     vec![
         Layer::applied("namespaces", "user, mount, pid, network, ipc, uts, cgroup"),
@@ -218,7 +231,7 @@ pub(crate) fn receive_start(host: &mut UnixStream) -> Result<Start, Fault> {
         Ok(ToGuest::Start(start)) => Ok(start),
         // A kill before the start is a cancel that came early: there is nothing to end but ourselves.
         Ok(ToGuest::Kill(_)) => sys::exit_now(0),
-        Ok(ToGuest::Seal(_) | ToGuest::Machine(_) | ToGuest::Wake(_)) => {
+        Ok(ToGuest::Seal(_) | ToGuest::Build | ToGuest::Machine(_) | ToGuest::Wake(_)) => {
             Err(Fault::new(Stage::Protocol, "the chamber is sealed already"))
         }
         Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),

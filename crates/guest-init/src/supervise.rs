@@ -222,7 +222,13 @@ fn obey(
         match ToGuest::from_frame(&frame) {
             Ok(ToGuest::Kill(Kill::Ask)) => herd.signal(Signal::TERM),
             Ok(ToGuest::Kill(Kill::Force)) => herd.signal(Signal::KILL),
-            Ok(ToGuest::Seal(_) | ToGuest::Start(_) | ToGuest::Machine(_) | ToGuest::Wake(_)) => {
+            Ok(
+                ToGuest::Seal(_)
+                | ToGuest::Build
+                | ToGuest::Start(_)
+                | ToGuest::Machine(_)
+                | ToGuest::Wake(_),
+            ) => {
                 return Err(Fault::new(
                     Stage::Protocol,
                     "the command is running already",

@@ -27,7 +27,7 @@ mod spec;
 mod surroundings;
 mod survey;
 
-pub use backend::{Backend, Chamber};
+pub use backend::{Backend, Chamber, FAR_AHEAD};
 pub use cancel::CancelToken;
 pub use cgroup::sweep;
 pub use command::{Command, FileLimit, Limits, Resource};

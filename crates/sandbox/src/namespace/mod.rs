@@ -1,10 +1,12 @@
 //! The `namespace` back end.
 
 mod backend;
+mod blueprint;
 mod chamber;
 mod guest_process;
 mod ids;
 mod launcher;
+mod line;
 pub(crate) mod run;
 mod standby;
 pub(crate) mod watch;
