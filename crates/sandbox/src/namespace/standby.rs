@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use kiln_guest_init::protocol::{IdMap, ToGuest, ToHost};
+use rustix::process::Pid;
 
+use super::elsewhere::Elsewhere;
 use super::guest_process::GuestProcess;
 use crate::cgroup::Group;
 use crate::link::Guest as _;
@@ -18,11 +20,18 @@ pub(crate) struct Standby {
     pub(crate) guest: GuestProcess,
     pub(crate) group: Group,
     ids: IdMap,
+    /// Of one that is known to be held.
+    pid: Option<Pid>,
 }
 
 impl Standby {
     pub(crate) fn new(guest: GuestProcess, group: Group, ids: IdMap) -> Self {
-        Self { guest, group, ids }
+        Self {
+            guest,
+            group,
+            ids,
+            pid: None,
+        }
     }
 
     /// Waits until one that is to be held has come so far, though not for long: on a host that is that slow nobody measures.
@@ -32,7 +41,12 @@ impl Standby {
         loop {
             match link.next_message()? {
                 Some(ToHost::Held) => break,
-                Some(other) => before.push(other),
+                Some(other) => {
+                    if let ToHost::Born { pid } = other {
+                        self.pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+                    }
+                    before.push(other);
+                }
                 None if !link.hears_within(PATIENCE)? => break,
                 None if link.read()? => {}
                 None => return Err(Error::Lost),
@@ -44,7 +58,9 @@ impl Standby {
 
     /// Lets one that is held go on.
     pub(super) fn build(mut self) -> Result<Self, Error> {
+        let elsewhere = self.pid.and_then(Elsewhere::for_process);
         self.guest.link().tell(&ToGuest::Build)?;
+        drop(elsewhere);
         Ok(self)
     }
 
