@@ -16,7 +16,7 @@ use rustix::thread::set_no_new_privs;
 
 use super::{
     Plan, Running, c_strings, candidates, check_executed, enter, execute, make_pipe,
-    make_working_directory, open_null, program, report, take_streams, user_layer,
+    make_stopwatch, make_working_directory, open_null, program, report, take_streams, user_layer,
 };
 use crate::fault::{At, Fault};
 use crate::filter::Filter;
@@ -35,6 +35,7 @@ pub(crate) struct Standby {
     stderr: PipeReader,
     trouble: PipeReader,
     landlock: Layer,
+    since: Stopwatch,
 }
 
 impl Standby {
@@ -48,6 +49,7 @@ impl Standby {
         let (stderr, stderr_end) = make_pipe()?;
         let (trouble, trouble_end) = make_pipe()?;
         let (orders_end, orders) = make_pipe()?;
+        let since = make_stopwatch()?;
         match sys::fork().at(Stage::Exec, || "cannot fork".into())? {
             Fork::Child => {
                 // Without PID 1 there is nothing to wait for.
@@ -57,7 +59,7 @@ impl Standby {
                     .and_then(|()| take_streams(streams))
                     .and_then(|()| step_behind(rules.as_ref(), filter))
                     .and_then(|()| receive(orders_end))
-                    .and_then(|start| become_command(&start, ids));
+                    .and_then(|start| become_command(&start, ids, &since));
                 match fault {
                     Ok(fault) | Err(fault) => report(trouble_end, &fault),
                 }
@@ -71,6 +73,7 @@ impl Standby {
                 stderr,
                 trouble,
                 landlock,
+                since,
             }),
         }
     }
@@ -97,7 +100,7 @@ impl Standby {
         check_executed(self.pid, self.trouble)?;
         let process = Process {
             pid: self.pid,
-            since: Stopwatch::start(),
+            since: self.since,
             pumps: vec![
                 Pump::new(Stream::Stdout, self.stdout.into(), start.stdout_bytes),
                 Pump::new(Stream::Stderr, self.stderr.into(), start.stderr_bytes),
@@ -130,7 +133,7 @@ fn receive(mut orders: PipeReader) -> Result<Start, Fault> {
 }
 
 /// Comes back only with what went wrong.
-fn become_command(start: &Start, ids: IdMap) -> Result<Fault, Fault> {
+fn become_command(start: &Start, ids: IdMap, since: &Stopwatch) -> Result<Fault, Fault> {
     let plan = Plan {
         start,
         ids,
@@ -141,5 +144,5 @@ fn become_command(start: &Start, ids: IdMap) -> Result<Fault, Fault> {
     };
     enter(&plan)?;
     privileges::drop_all_capabilities()?;
-    Ok(execute(&plan))
+    Ok(execute(&plan, since))
 }

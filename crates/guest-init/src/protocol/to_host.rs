@@ -125,7 +125,7 @@ impl Wire for Status {
 /// What the command and everything it started used, as the kernel counted it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// From exec to end, by the guest's own clock.
+    /// From just before exec to the end, by the guest's own clock.
     pub elapsed_nanos: u64,
     pub user_micros: u64,
     pub system_micros: u64,
