@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kiln_sandbox::{
-    Backend as _, CancelToken, Chamber, ChamberSpec, Command, Limits, Namespaces, Rootfs,
-    Transcript,
+    Backend as _, CancelToken, Chamber, ChamberSpec, Command, FAR_AHEAD, Limits, Namespaces,
+    Rootfs, Transcript,
 };
 use kiln_store::SystemClock;
 
@@ -23,7 +23,7 @@ impl Ours {
         let backend = Namespaces::new(Arc::new(SystemClock::new()));
         let mut chamber = backend.prepare(&Rootfs::directory(root), &ChamberSpec::default())?;
         // As the iterations of a job follow each other.
-        chamber.expect_another(true);
+        chamber.expect(FAR_AHEAD);
         Ok(Self {
             chamber,
             cancel: CancelToken::new()?,

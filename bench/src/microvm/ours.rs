@@ -121,7 +121,7 @@ impl Ours {
         iterations: Iterations,
     ) -> Result<Started, Failure> {
         let mut chamber = machines.prepare(disk, &ChamberSpec::default())?;
-        chamber.expect_another(iterations == Iterations::Many);
+        chamber.expect(u32::from(iterations == Iterations::Many));
         Ok(Started {
             chamber,
             cancel: CancelToken::new()?,

@@ -88,18 +88,23 @@ fn make_pipe() -> Result<(PipeReader, PipeWriter), Fault> {
     pipe().at(Stage::Exec, || "cannot make a pipe".into())
 }
 
+fn make_stopwatch() -> Result<Stopwatch, Fault> {
+    Stopwatch::new().at(Stage::Exec, || "cannot share memory".into())
+}
+
 fn spawn(plan: &Plan<'_>) -> Result<Process, Fault> {
     let stdin = open_null()?;
     let (stdout, stdout_end) = make_pipe()?;
     let (stderr, stderr_end) = make_pipe()?;
     let (trouble, trouble_end) = make_pipe()?;
+    let since = make_stopwatch()?;
     match sys::fork().at(Stage::Exec, || "cannot fork".into())? {
         Fork::Child => {
             let ready = take_streams([stdin.as_fd(), stdout_end.as_fd(), stderr_end.as_fd()])
                 .and_then(|()| enter(plan))
                 .and_then(|()| follow_host());
             let fault = match ready {
-                Ok(()) => execute(plan),
+                Ok(()) => execute(plan, &since),
                 Err(fault) => fault,
             };
             report(trouble_end, &fault);
@@ -110,7 +115,7 @@ fn spawn(plan: &Plan<'_>) -> Result<Process, Fault> {
             check_executed(pid, trouble)?;
             Ok(Process {
                 pid,
-                since: Stopwatch::start(),
+                since,
                 pumps: vec![
                     Pump::new(Stream::Stdout, stdout.into(), plan.start.stdout_bytes),
                     Pump::new(Stream::Stderr, stderr.into(), plan.start.stderr_bytes),
@@ -149,7 +154,8 @@ fn follow_host() -> Result<(), Fault> {
     sys::reset_for_exec().at(Stage::Exec, || "cannot reset signals".into())
 }
 
-fn execute(plan: &Plan<'_>) -> Fault {
+fn execute(plan: &Plan<'_>, since: &Stopwatch) -> Fault {
+    since.start();
     let mut worst = Errno::NOENT;
     for path in &plan.candidates {
         let error = plan.program.execute(path);

@@ -10,11 +10,15 @@ use crate::fault::{At, Fault};
 
 const HOSTS: &[u8] = b"127.0.0.1\tlocalhost\n::1\tlocalhost\n";
 
-/// Sets the host name, and gives an image without `/etc/hosts` one that knows `localhost`.
+/// Sets the host name.
 pub(crate) fn set(name: &str) -> Result<(), Fault> {
     rustix::system::sethostname(name.as_bytes()).at(Stage::Hostname, || {
         format!("cannot set the host name {name:?}")
-    })?;
+    })
+}
+
+/// Gives an image without `/etc/hosts` one that knows `localhost`.
+pub(crate) fn add_hosts() -> Result<(), Fault> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     // An image without /etc, or with its own hosts file, is left as it is.
     if let Ok(file) = openat(CWD, "/etc/hosts", flags, Mode::from_raw_mode(0o644)) {

@@ -18,6 +18,7 @@ use rustix::process::{Signal, set_parent_process_death_signal, setsid};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::fault::{At, Fault};
+use crate::filter::Filter;
 use crate::pid1;
 use crate::sys::{self, Fork};
 
@@ -62,6 +63,8 @@ pub(crate) fn serve() -> ExitCode {
     if follow_host().is_err() || sys::forget_standard_input().is_err() {
         return ExitCode::FAILURE;
     }
+    // Here, so that no chamber has to.
+    Filter::compiled();
     while let Ok(Some(socket)) = next_order(&orders) {
         let mut host = UnixStream::from(socket);
         match launch(&mut host) {
@@ -197,9 +200,13 @@ pub(crate) fn receive_seal(host: &mut UnixStream) -> Result<Seal, Fault> {
             Stage::Overlay,
             format!("{} layers are more than {MAX_LAYERS}", seal.layers.len()),
         )),
-        Ok(ToGuest::Start(_) | ToGuest::Kill(_) | ToGuest::Machine(_) | ToGuest::Wake(_)) => {
-            Err(Fault::new(Stage::Protocol, "the first message is no seal"))
-        }
+        Ok(
+            ToGuest::Build
+            | ToGuest::Start(_)
+            | ToGuest::Kill(_)
+            | ToGuest::Machine(_)
+            | ToGuest::Wake(_),
+        ) => Err(Fault::new(Stage::Protocol, "the first message is no seal")),
         Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),
     }
 }

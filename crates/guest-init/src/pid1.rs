@@ -58,14 +58,30 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .at(Stage::Namespaces, || "cannot hide from the command".into())?;
 
-    let layers = seal_chamber(&seal, shifted)?;
+    privileges::empty_bounding_set()?;
+    set_up_namespaces(&seal)?;
+    if seal.held {
+        tell(host, &ToHost::Held)?;
+        wait_to_build(host)?;
+    }
+
+    mounts::enter_new_root(&seal, shifted)?;
     // All that can be done before there is a command is done before the host is told: it may have time until then.
     let children =
         sys::block_child_signal().at(Stage::Supervise, || "cannot watch for children".into())?;
     let killed_before = killed(&seal);
+    // It has walls of its own to put up while we finish the chamber's.
     let standby = Standby::fork(seal.ids)?;
+    mounts::mask_proc()?;
+    hostname::add_hosts()?;
+    hostname::set_resolver(&seal.resolver)?;
     warm::read_first(&seal.warm);
-    tell(host, &ToHost::Ready { layers })?;
+    tell(
+        host,
+        &ToHost::Ready {
+            layers: layers(&seal),
+        },
+    )?;
 
     let start = receive_start(host)?;
     let running = standby.start(&start)?;
@@ -141,15 +157,26 @@ fn wait_for_launcher(launcher: &UnixStream) -> Result<Vec<OwnedFd>, Fault> {
     Ok(layers)
 }
 
-fn seal_chamber(seal: &Seal, shifted: Vec<OwnedFd>) -> Result<Vec<Layer>, Fault> {
-    mounts::enter_new_root(seal, shifted)?;
+/// Sets up what does not depend on the root.
+fn set_up_namespaces(seal: &Seal) -> Result<(), Fault> {
     hostname::set(&seal.hostname)?;
-    hostname::set_resolver(&seal.resolver)?;
     sys::bring_loopback_up().at(Stage::Network, || {
         "cannot bring the loopback device up".into()
     })?;
-    uplink::connect(seal.uplink)?;
-    Ok(vec![
+    uplink::connect(seal.uplink)
+}
+
+fn wait_to_build(host: &mut UnixStream) -> Result<(), Fault> {
+    let frame = read_frame(host).at(Stage::Protocol, || "cannot hear from the host".into())?;
+    match ToGuest::from_frame(&frame) {
+        Ok(ToGuest::Build) => Ok(()),
+        Ok(_) => Err(Fault::new(Stage::Protocol, "nothing is built yet")),
+        Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),
+    }
+}
+
+fn layers(seal: &Seal) -> Vec<Layer> {
+    vec![
         Layer::applied("namespaces", "user, mount, pid, network, ipc, uts, cgroup"),
         ids_layer(seal),
         Layer::applied("root", root_detail(seal)),
@@ -164,7 +191,7 @@ fn seal_chamber(seal: &Seal, shifted: Vec<OwnedFd>) -> Result<Vec<Layer>, Fault>
                 "filtered: no private, link-local or control-plane addresses"
             },
         ),
-    ])
+    ]
 }
 
 fn root_detail(seal: &Seal) -> String {
@@ -204,7 +231,7 @@ pub(crate) fn receive_start(host: &mut UnixStream) -> Result<Start, Fault> {
         Ok(ToGuest::Start(start)) => Ok(start),
         // A kill before the start is a cancel that came early: there is nothing to end but ourselves.
         Ok(ToGuest::Kill(_)) => sys::exit_now(0),
-        Ok(ToGuest::Seal(_) | ToGuest::Machine(_) | ToGuest::Wake(_)) => {
+        Ok(ToGuest::Seal(_) | ToGuest::Build | ToGuest::Machine(_) | ToGuest::Wake(_)) => {
             Err(Fault::new(Stage::Protocol, "the chamber is sealed already"))
         }
         Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),

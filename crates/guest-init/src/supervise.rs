@@ -4,13 +4,13 @@
 
 mod herd;
 
-use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 use kiln_guest_init::protocol::{
     FrameBuffer, Kill, MAX_CHUNK_BYTES, Stage, Status, Stream, ToGuest, ToHost, Usage,
 };
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
@@ -58,13 +58,14 @@ impl Pump {
     }
 
     /// Moves one chunk.
-    fn step(&mut self, host: &mut UnixStream, buffer: &mut [u8]) -> Result<(), Fault> {
+    fn step(&mut self, host: &mut UnixStream, buffer: &mut Vec<u8>) -> Result<(), Fault> {
         let Some(source) = &self.source else {
             return Ok(());
         };
-        match rustix::io::read(source, &mut *buffer) {
+        buffer.clear();
+        match rustix::io::read(source, spare_capacity(buffer)) {
             Ok(0) => self.source = None,
-            Ok(count) => self.forward(host, &buffer[..count])?,
+            Ok(_) => self.forward(host, buffer)?,
             Err(Errno::INTR | Errno::AGAIN) => {}
             Err(errno) => {
                 return Err(errno).at(Stage::Supervise, || {
@@ -95,7 +96,7 @@ impl Pump {
     }
 
     /// Moves what is left once nobody can write any more.
-    fn drain(&mut self, host: &mut UnixStream, buffer: &mut [u8]) -> Result<(), Fault> {
+    fn drain(&mut self, host: &mut UnixStream, buffer: &mut Vec<u8>) -> Result<(), Fault> {
         while self.source.is_some() {
             self.step(host, buffer)?;
         }
@@ -119,7 +120,8 @@ pub(crate) fn supervise(
     mut process: Process,
     herd: Herd,
 ) -> Result<End, Fault> {
-    let mut buffer = vec![0; MAX_CHUNK_BYTES];
+    // Left as it is: zeros would have the kernel find memory for all of it, and most commands say little.
+    let mut buffer = Vec::with_capacity(MAX_CHUNK_BYTES);
     let mut orders = FrameBuffer::default();
     let status = loop {
         let ready = wait_for_news(host, children, &process.pumps)?;
@@ -196,11 +198,11 @@ fn wait_for_news(host: &UnixStream, children: &OwnedFd, pumps: &[Pump]) -> Resul
 fn obey(
     host: &mut UnixStream,
     orders: &mut FrameBuffer,
-    buffer: &mut [u8],
+    buffer: &mut Vec<u8>,
     herd: Herd,
 ) -> Result<(), Fault> {
-    let count = host
-        .read(buffer)
+    buffer.clear();
+    let count = rustix::io::read(host, spare_capacity(buffer))
         .at(Stage::Protocol, || "cannot hear from the host".into())?;
     if count == 0 {
         // The end of PID 1 is the end of every process in the chamber.
@@ -209,7 +211,7 @@ fn obey(
         }
         sys::exit_now(1);
     }
-    orders.extend(&buffer[..count]);
+    orders.extend(buffer);
     loop {
         let frame = orders
             .next_frame()
@@ -220,7 +222,13 @@ fn obey(
         match ToGuest::from_frame(&frame) {
             Ok(ToGuest::Kill(Kill::Ask)) => herd.signal(Signal::TERM),
             Ok(ToGuest::Kill(Kill::Force)) => herd.signal(Signal::KILL),
-            Ok(ToGuest::Seal(_) | ToGuest::Start(_) | ToGuest::Machine(_) | ToGuest::Wake(_)) => {
+            Ok(
+                ToGuest::Seal(_)
+                | ToGuest::Build
+                | ToGuest::Start(_)
+                | ToGuest::Machine(_)
+                | ToGuest::Wake(_),
+            ) => {
                 return Err(Fault::new(
                     Stage::Protocol,
                     "the command is running already",

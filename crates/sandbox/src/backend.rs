@@ -18,6 +18,9 @@ pub trait Backend: Send + Sync + fmt::Debug {
     fn prepare(&self, rootfs: &Rootfs, spec: &ChamberSpec) -> Result<Box<dyn Chamber>, Error>;
 }
 
+/// The most runs that a back end looks ahead.
+pub const FAR_AHEAD: u32 = 2;
+
 /// A place to run commands in, one after another, each over a fresh writable layer.
 pub trait Chamber: Send + fmt::Debug {
     /// Runs a command and waits for its end. Whatever the result, nothing of it is left afterwards.
@@ -33,9 +36,9 @@ pub trait Chamber: Send + fmt::Debug {
     /// what goes wrong is told by the run.
     fn make_ready(&mut self, _command: &Command, _cancel: &CancelToken) {}
 
-    /// Says whether yet another run will follow the next one. A back end may then make ahead what that one needs, as soon as
-    /// the next has nothing more to measure.
-    fn expect_another(&mut self, _another: bool) {}
+    /// Says how many runs will follow the next one, as far as is known. A back end may then make ahead what they need, as
+    /// soon as the next has nothing more to measure, for at most [`FAR_AHEAD`] runs.
+    fn expect(&mut self, _further: u32) {}
 
     /// Gives up what `prepare` made.
     fn destroy(self: Box<Self>) -> Result<(), Error>;

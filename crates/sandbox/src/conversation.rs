@@ -106,7 +106,7 @@ impl<'a> Conversation<'a> {
                 },
             ) => Err(Error::from_guest(stage, errno, message)),
             // A machine says so once; what it was told before it could listen has waited for it.
-            (Phase::Sealing, ToHost::Up { .. }) => Ok(Heard::Nothing),
+            (Phase::Sealing, ToHost::Up { .. } | ToHost::Held) => Ok(Heard::Nothing),
             (Phase::Sealing, ToHost::Born { pid }) => Ok(Heard::Born(pid)),
             (Phase::Sealing, ToHost::Ready { layers }) => {
                 self.add_layers(layers)?;

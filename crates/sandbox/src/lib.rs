@@ -11,6 +11,7 @@ mod error;
 mod exit;
 mod firecracker;
 mod guest;
+mod kernel_file;
 mod kvm;
 mod link;
 mod microvm;
@@ -26,7 +27,7 @@ mod spec;
 mod surroundings;
 mod survey;
 
-pub use backend::{Backend, Chamber};
+pub use backend::{Backend, Chamber, FAR_AHEAD};
 pub use cancel::CancelToken;
 pub use cgroup::sweep;
 pub use command::{Command, FileLimit, Limits, Resource};

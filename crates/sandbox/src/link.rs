@@ -1,5 +1,6 @@
 //! One end of the guest protocol: a socket that carries whole messages.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -7,6 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use kiln_guest_init::protocol::{FrameBuffer, ToGuest, ToHost};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use crate::Error;
 
@@ -20,6 +23,8 @@ const READ_BYTES: usize = 128 << 10;
 pub(crate) struct Link {
     socket: UnixStream,
     frames: FrameBuffer,
+    /// What is to be heard again.
+    put_back: VecDeque<ToHost>,
     buffer: Vec<u8>,
 }
 
@@ -31,6 +36,7 @@ impl Link {
         Ok(Self {
             socket,
             frames: FrameBuffer::default(),
+            put_back: VecDeque::new(),
             buffer: vec![0; READ_BYTES],
         })
     }
@@ -65,8 +71,29 @@ impl Link {
 
     /// The next whole message of those that were read.
     pub(crate) fn next_message(&mut self) -> Result<Option<ToHost>, Error> {
+        if let Some(message) = self.put_back.pop_front() {
+            return Ok(Some(message));
+        }
         let frame = self.frames.next_frame()?;
         Ok(frame.map(|frame| ToHost::from_frame(&frame)).transpose()?)
+    }
+
+    /// Has these messages heard again, before any other.
+    pub(crate) fn put_back(&mut self, messages: Vec<ToHost>) {
+        self.put_back.extend(messages);
+    }
+
+    /// Whether something arrives within this time.
+    pub(crate) fn hears_within(&self, patience: Duration) -> Result<bool, Error> {
+        let mut fds = [PollFd::new(&self.socket, PollFlags::IN)];
+        let patience = Timespec::try_from(patience).ok();
+        loop {
+            match poll(&mut fds, patience.as_ref()) {
+                Ok(ready) => return Ok(ready > 0),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(Error::host("cannot wait for the chamber", errno)),
+            }
+        }
     }
 
     /// Tells the guest that it will hear nothing more.
@@ -82,4 +109,41 @@ pub(crate) trait Guest {
 
     /// Takes note of the process id under which the guest runs on its own machine.
     fn born(&mut self, pid: u32) -> Result<(), Error>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guest_that_says(messages: &[ToHost]) -> (Link, UnixStream) {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        for message in messages {
+            theirs.write_all(&message.to_frame()).unwrap();
+        }
+        (Link::new(ours).unwrap(), theirs)
+    }
+
+    #[test]
+    fn what_was_put_back_is_heard_before_anything_else() {
+        let (mut link, _guest) = guest_that_says(&[ToHost::Held, ToHost::Finished]);
+        link.read().unwrap();
+        let held = link.next_message().unwrap().unwrap();
+        link.put_back(vec![ToHost::Born { pid: 7 }, held]);
+        let mut heard = Vec::new();
+        while let Some(message) = link.next_message().unwrap() {
+            heard.push(message);
+        }
+        assert_eq!(
+            heard,
+            [ToHost::Born { pid: 7 }, ToHost::Held, ToHost::Finished]
+        );
+    }
+
+    #[test]
+    fn a_guest_that_says_nothing_is_not_waited_for() {
+        let (link, mut guest) = guest_that_says(&[]);
+        assert!(!link.hears_within(Duration::ZERO).unwrap());
+        guest.write_all(&ToHost::Held.to_frame()).unwrap();
+        assert!(link.hears_within(Duration::ZERO).unwrap());
+    }
 }

@@ -141,6 +141,22 @@ fn killed_while_it_sets_a_machine_up() {
 }
 
 #[test]
+fn killed_while_it_seals_a_machine() {
+    let town = Town::new();
+    let runner = Run::layout(&town, "sealed", "true")
+        .with(&["--backend", "qemu", "--iter", "2"])
+        .start(&town);
+    // The first machine boots and is the template. The second goes on from there and is written down when its chamber is
+    // sealed, before there is one for the first iteration.
+    wait_until(&runner, || {
+        descendants(runner.id())
+            .iter()
+            .any(|process| words_of(*process).contains("-incoming"))
+    });
+    kill_and_start_again(&town, runner, &["--backend", "qemu"]);
+}
+
+#[test]
 fn killed_while_its_chamber_runs() {
     kill_while_running(&[]);
 }
@@ -292,6 +308,10 @@ fn descendants(pid: u32) -> Vec<u32> {
 
 fn name_of(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default()
+}
+
+fn words_of(pid: u32) -> String {
+    fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default()
 }
 
 /// Waits for the kernel's word that a process has ended; a minute is only there to end a failing test.

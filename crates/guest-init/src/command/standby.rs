@@ -1,7 +1,7 @@
 //! A child that stands behind the walls before there is a command, and becomes it when it is told which.
 //!
 //! ```text
-//! PID 1 ──fork──▶ child: session, streams, no new privileges, Landlock, seccomp
+//! PID 1 ──fork──▶ child: end of the old root, session, streams, no new privileges, Landlock, seccomp
 //!       ──Start─▶        working directory, limits, user, no capabilities, exec
 //! ```
 //!
@@ -16,14 +16,14 @@ use rustix::thread::set_no_new_privs;
 
 use super::{
     Plan, Running, c_strings, candidates, check_executed, enter, execute, make_pipe,
-    make_working_directory, open_null, program, report, take_streams, user_layer,
+    make_stopwatch, make_working_directory, open_null, program, report, take_streams, user_layer,
 };
 use crate::fault::{At, Fault};
 use crate::filter::Filter;
 use crate::stopwatch::Stopwatch;
 use crate::supervise::{Process, Pump};
 use crate::sys::{self, Fork, Ruleset};
-use crate::{landlock, limits, privileges};
+use crate::{landlock, limits, mounts, privileges};
 
 /// The child, and the ways to it.
 #[derive(Debug)]
@@ -35,28 +35,31 @@ pub(crate) struct Standby {
     stderr: PipeReader,
     trouble: PipeReader,
     landlock: Layer,
+    since: Stopwatch,
 }
 
 impl Standby {
-    /// Makes the child. From here on no program can gain a capability. What goes wrong behind the walls is told when the
-    /// child is to become a command.
+    /// Makes the child, in the chamber's root and with the old one still mounted. What goes wrong behind the walls is told
+    /// when the child is to become a command.
     pub(crate) fn fork(ids: IdMap) -> Result<Self, Fault> {
-        privileges::empty_bounding_set()?;
         let (rules, landlock) = landlock::plan()?;
-        let filter = Filter::compile();
+        let filter = Filter::compiled();
         let stdin = open_null()?;
         let (stdout, stdout_end) = make_pipe()?;
         let (stderr, stderr_end) = make_pipe()?;
         let (trouble, trouble_end) = make_pipe()?;
         let (orders_end, orders) = make_pipe()?;
+        let since = make_stopwatch()?;
         match sys::fork().at(Stage::Exec, || "cannot fork".into())? {
             Fork::Child => {
                 // Without PID 1 there is nothing to wait for.
                 drop(orders);
-                let fault = take_streams([stdin.as_fd(), stdout_end.as_fd(), stderr_end.as_fd()])
-                    .and_then(|()| step_behind(rules.as_ref(), &filter))
+                let streams = [stdin.as_fd(), stdout_end.as_fd(), stderr_end.as_fd()];
+                let fault = mounts::leave_old_root()
+                    .and_then(|()| take_streams(streams))
+                    .and_then(|()| step_behind(rules.as_ref(), filter))
                     .and_then(|()| receive(orders_end))
-                    .and_then(|start| become_command(&start, ids));
+                    .and_then(|start| become_command(&start, ids, &since));
                 match fault {
                     Ok(fault) | Err(fault) => report(trouble_end, &fault),
                 }
@@ -70,6 +73,7 @@ impl Standby {
                 stderr,
                 trouble,
                 landlock,
+                since,
             }),
         }
     }
@@ -96,7 +100,7 @@ impl Standby {
         check_executed(self.pid, self.trouble)?;
         let process = Process {
             pid: self.pid,
-            since: Stopwatch::start(),
+            since: self.since,
             pumps: vec![
                 Pump::new(Stream::Stdout, self.stdout.into(), start.stdout_bytes),
                 Pump::new(Stream::Stderr, self.stderr.into(), start.stderr_bytes),
@@ -129,7 +133,7 @@ fn receive(mut orders: PipeReader) -> Result<Start, Fault> {
 }
 
 /// Comes back only with what went wrong.
-fn become_command(start: &Start, ids: IdMap) -> Result<Fault, Fault> {
+fn become_command(start: &Start, ids: IdMap, since: &Stopwatch) -> Result<Fault, Fault> {
     let plan = Plan {
         start,
         ids,
@@ -140,5 +144,5 @@ fn become_command(start: &Start, ids: IdMap) -> Result<Fault, Fault> {
     };
     enter(&plan)?;
     privileges::drop_all_capabilities()?;
-    Ok(execute(&plan))
+    Ok(execute(&plan, since))
 }

@@ -4,6 +4,8 @@ mod program;
 mod rules;
 mod table;
 
+use std::sync::OnceLock;
+
 use kiln_guest_init::protocol::Stage;
 use seccompiler::{BpfProgram, apply_filter};
 
@@ -14,12 +16,13 @@ use crate::fault::Fault;
 pub(crate) struct Filter(BpfProgram);
 
 impl Filter {
-    /// Compiles the tables.
+    /// The tables, compiled when they are first asked for. A launcher does so before it is forked, once for all its chambers.
     ///
     /// It is one program that searches by halves: the kernel walks it for every call it knows when it is installed, and
     /// commands pay for each step of it.
-    pub(crate) fn compile() -> Self {
-        Self(program::assemble(&rules::ranges()))
+    pub(crate) fn compiled() -> &'static Self {
+        static FILTER: OnceLock<Filter> = OnceLock::new();
+        FILTER.get_or_init(|| Self(program::assemble(&rules::ranges())))
     }
 
     /// Puts this process and its future children under the filter. Needs `no_new_privs`.

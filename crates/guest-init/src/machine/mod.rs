@@ -111,9 +111,16 @@ fn is_hang_up(error: &io::Error) -> bool {
 fn orders(frame: &Frame) -> Result<Machine, Fault> {
     match ToGuest::from_frame(frame) {
         Ok(ToGuest::Machine(machine)) => Ok(machine),
-        Ok(ToGuest::Seal(_) | ToGuest::Start(_) | ToGuest::Kill(_) | ToGuest::Wake(_)) => Err(
-            Fault::new(Stage::Protocol, "the first message is not for a machine"),
-        ),
+        Ok(
+            ToGuest::Seal(_)
+            | ToGuest::Build
+            | ToGuest::Start(_)
+            | ToGuest::Kill(_)
+            | ToGuest::Wake(_),
+        ) => Err(Fault::new(
+            Stage::Protocol,
+            "the first message is not for a machine",
+        )),
         Err(malformed) => Err(Fault::new(Stage::Protocol, malformed.to_string())),
     }
 }

@@ -73,7 +73,11 @@ fn heed(host: &mut impl Read, chamber: &mut impl Write, random: &File) -> Result
     }
     Ok(match message {
         ToGuest::Start(_) => Heard::LastWord,
-        ToGuest::Seal(_) | ToGuest::Kill(_) | ToGuest::Machine(_) | ToGuest::Wake(_) => Heard::Word,
+        ToGuest::Seal(_)
+        | ToGuest::Build
+        | ToGuest::Kill(_)
+        | ToGuest::Machine(_)
+        | ToGuest::Wake(_) => Heard::Word,
     })
 }
 

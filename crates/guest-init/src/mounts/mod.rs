@@ -5,4 +5,5 @@ mod proc;
 mod root;
 mod tree;
 
-pub(crate) use root::enter_new_root;
+pub(crate) use proc::mask as mask_proc;
+pub(crate) use root::{enter_new_root, leave_old_root};

@@ -46,7 +46,7 @@ pub(super) fn mount_proc(root: &OwnedFd) -> Result<(), Fault> {
 }
 
 /// Covers parts of `/proc`. To be called in the new root, where the path is certain to be ours.
-pub(super) fn mask() -> Result<(), Fault> {
+pub(crate) fn mask() -> Result<(), Fault> {
     for path in MASKED {
         let shown = path.to_string_lossy();
         match statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) {

@@ -19,7 +19,8 @@ use crate::launch::open_layer;
 /// Where the chamber is put together. Every host has this directory; only our own mount namespace sees what we put there.
 const STAGING: &str = "/tmp";
 
-/// Builds the chamber's root and makes it this process's root. Nothing of the host's file systems remains reachable.
+/// Builds the chamber's root and makes it this process's root. The old root is still mounted over it, out of reach of a path:
+/// see [`leave_old_root`].
 pub(crate) fn enter_new_root(seal: &Seal, shifted: Vec<OwnedFd>) -> Result<(), Fault> {
     mount_change(
         "/",
@@ -44,11 +45,16 @@ pub(crate) fn enter_new_root(seal: &Seal, shifted: Vec<OwnedFd>) -> Result<(), F
     let _ = rustix::fs::mkdirat(&root, "tmp", rustix::fs::Mode::from_raw_mode(0o1777));
 
     fchdir(&root).at(Stage::PivotRoot, || "cannot enter the new root".into())?;
-    pivot_root(".", ".").at(Stage::PivotRoot, || "cannot change the root".into())?;
+    pivot_root(".", ".").at(Stage::PivotRoot, || "cannot change the root".into())
+}
+
+/// Unmounts the old root. Nothing of the host's file systems remains reachable in this mount namespace.
+///
+/// The kernel waits here until no CPU can still be looking at what was unmounted, so this is for who has nothing better to do.
+pub(crate) fn leave_old_root() -> Result<(), Fault> {
     unmount(".", UnmountFlags::DETACH)
         .at(Stage::PivotRoot, || "cannot let go of the old root".into())?;
-    chdir("/").at(Stage::PivotRoot, || "cannot enter the new root".into())?;
-    proc::mask()
+    chdir("/").at(Stage::PivotRoot, || "cannot enter the new root".into())
 }
 
 fn overlay(seal: &Seal, layers: &[OwnedFd]) -> Result<OwnedFd, Fault> {

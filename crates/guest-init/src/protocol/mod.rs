@@ -8,6 +8,8 @@
 //!   Wake ────────────────────────────▶   to a microVM only, if it was sealed before it was written down
 //!   Start ───────────────────────────▶
 //!   ◀──────────────────────────── Born   the process id of PID 1, for the host to watch
+//!   ◀──────────────────────────── Held   if the seal says so: PID 1 has its namespaces, and waits
+//!   Build ───────────────────────────▶   for this
 //!   ◀─────────────────────────── Ready   the chamber is sealed, with its layers
 //!   ◀───────────────────────── Started   the command was executed
 //!   ◀──────────────── Output, Truncated  while it runs

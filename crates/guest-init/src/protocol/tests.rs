@@ -40,6 +40,7 @@ fn seal(ids: IdMap) -> Seal {
         cores: vec![1, 2],
         groups: vec!["/sys/fs/cgroup/pids/x/tasks".into()],
         unified_group: "/sys/fs/cgroup/x".into(),
+        held: true,
         warm: vec!["/bin/true".into()],
     }
 }
@@ -69,6 +70,7 @@ fn every_message_to_the_guest_survives_the_wire() {
             uid: 1000,
             gid: 100,
         })),
+        ToGuest::Build,
         ToGuest::Start(start()),
         ToGuest::Kill(Kill::Ask),
         ToGuest::Kill(Kill::Force),
@@ -105,6 +107,7 @@ fn every_message_to_the_host_survives_the_wire() {
     ];
     for message in [
         ToHost::Born { pid: 77 },
+        ToHost::Held,
         ToHost::Up {
             kernel: "6.1".into(),
         },

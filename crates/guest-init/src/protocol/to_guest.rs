@@ -11,6 +11,8 @@ const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToGuest {
     Seal(Seal),
+    /// To a PID 1 that is held: build the chamber.
+    Build,
     Start(Start),
     Kill(Kill),
     Machine(Machine),
@@ -42,6 +44,8 @@ pub struct Seal {
     pub groups: Vec<String>,
     /// The v2 control group to be born in, as its directory; empty means none.
     pub unified_group: String,
+    /// Whether PID 1 waits for [`ToGuest::Build`] once it has its namespaces, ids and groups.
+    pub held: bool,
     /// Where a program may be that will be started. The first that is there is read, so that it is in memory then.
     pub warm: Vec<String>,
 }
@@ -59,6 +63,7 @@ wire_struct!(Seal {
     cores,
     groups,
     unified_group,
+    held,
     warm
 });
 
@@ -200,6 +205,7 @@ impl ToGuest {
                 wake.encode(&mut body);
                 4
             }
+            Self::Build => 5,
         };
         write_frame(kind, &body)
     }
@@ -212,6 +218,7 @@ impl ToGuest {
             2 => Self::Kill(Kill::decode(&mut input)?),
             3 => Self::Machine(Machine::decode(&mut input)?),
             4 => Self::Wake(Wake::decode(&mut input)?),
+            5 => Self::Build,
             other => return Err(Malformed::Tag(other)),
         };
         input.end()?;

@@ -13,6 +13,8 @@ pub enum ToHost {
     Born {
         pid: u32,
     },
+    /// PID 1 has its namespaces, ids and groups, and waits for the word to build.
+    Held,
     /// The chamber is sealed.
     Ready {
         layers: Vec<Layer>,
@@ -123,7 +125,7 @@ impl Wire for Status {
 /// What the command and everything it started used, as the kernel counted it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// From exec to end, by the guest's own clock.
+    /// From just before exec to the end, by the guest's own clock.
     pub elapsed_nanos: u64,
     pub user_micros: u64,
     pub system_micros: u64,
@@ -240,6 +242,7 @@ impl ToHost {
                 7
             }
             Self::Finished => 8,
+            Self::Held => 11,
             Self::Up { kernel } => {
                 kernel.encode(out);
                 10
@@ -292,6 +295,7 @@ impl ToHost {
                 outcome: Wire::decode(from)?,
             },
             8 => Self::Finished,
+            11 => Self::Held,
             10 => Self::Up {
                 kernel: Wire::decode(from)?,
             },

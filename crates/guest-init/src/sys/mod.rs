@@ -12,6 +12,7 @@ mod landlock;
 mod machine;
 mod mount;
 mod process;
+mod shared;
 mod signal;
 mod uplink;
 
@@ -25,6 +26,7 @@ pub(crate) use process::{
     Fork, children_usage, clone_into_new_namespaces, clone_into_new_process_namespace,
     close_all_from, fork, kill_everyone, leave_group_namespace,
 };
+pub(crate) use shared::SharedNumber;
 pub(crate) use signal::{block_child_signal, reset_for_exec};
 pub(crate) use uplink::{bring_loopback_up, connect_device};
 

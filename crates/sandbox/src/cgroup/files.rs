@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use crate::kernel_file::read_once;
+
 /// Writes a control file. Unlike `fs::write` it never creates one: a file the kernel does not offer is an error.
 pub(super) fn write(group: &Path, file: &str, value: &str) -> io::Result<()> {
     use std::io::Write as _;
@@ -15,16 +17,12 @@ pub(super) fn write(group: &Path, file: &str, value: &str) -> io::Result<()> {
 
 /// A control file that holds one number.
 pub(super) fn number(group: &Path, file: &str) -> Option<u64> {
-    fs::read_to_string(group.join(file))
-        .ok()?
-        .trim()
-        .parse()
-        .ok()
+    read_once(group.join(file)).ok()?.trim().parse().ok()
 }
 
 /// The number after `key` in a control file of `key number` lines.
 pub(super) fn keyed_number(group: &Path, file: &str, key: &str) -> Option<u64> {
-    let text = fs::read_to_string(group.join(file)).ok()?;
+    let text = read_once(group.join(file)).ok()?;
     text.lines().find_map(|line| {
         line.strip_prefix(key)?
             .strip_prefix(' ')?

@@ -10,7 +10,7 @@ use super::controller::{Controller, Version};
 use super::hierarchy::Hierarchies;
 use super::name::{self, Owner};
 use super::usage::GroupUsage;
-use crate::surroundings::Waited;
+use crate::surroundings::PressureFiles;
 use crate::{ChamberSpec, Error, Layer, Missing};
 
 /// A group in every tree that has a controller for us. Dropping it removes it.
@@ -126,10 +126,10 @@ impl Group {
             .map_or_else(String::new, |part| part.path.to_string_lossy().into_owned())
     }
 
-    /// How long its processes waited for resources so far, where this host tells that of a single group.
-    pub(crate) fn pressure(&self) -> Option<Waited> {
+    /// How long its processes wait for resources, where this host tells that of a single group.
+    pub(crate) fn pressure(&self) -> Option<PressureFiles> {
         let unified = self.parts.iter().find(|part| part.version == Version::V2)?;
-        Waited::of_group(&unified.path)
+        PressureFiles::of_group(&unified.path)
     }
 
     /// What its processes have used.

@@ -142,3 +142,18 @@ fn a_failure_to_execute_is_the_commands_and_one_to_seal_is_the_hosts() {
     let (last, _) = say(&mut Transcript::default(), [failed(Stage::Overlay)]);
     assert!(matches!(last, Err(Error::Seal { .. })));
 }
+
+#[test]
+fn a_guest_is_held_before_it_is_sealed_or_not_at_all() {
+    let held = || ToHost::Held;
+    let (last, _) = say(
+        &mut Transcript::default(),
+        [held()].into_iter().chain(up_to_running()),
+    );
+    assert_eq!(last.unwrap(), Heard::Started);
+    let (last, _) = say(
+        &mut Transcript::default(),
+        up_to_running().into_iter().chain([held()]),
+    );
+    assert!(matches!(last, Err(Error::OutOfTurn(_))));
+}

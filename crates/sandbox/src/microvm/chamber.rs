@@ -230,6 +230,7 @@ impl MachineChamber {
             cores: Vec::new(),
             groups: Vec::new(),
             unified_group: String::new(),
+            held: false,
             warm: Vec::new(),
         }
     }
@@ -324,8 +325,8 @@ impl Chamber for MachineChamber {
         self.look_for_sealed(programs(command), true, cancel);
     }
 
-    fn expect_another(&mut self, another: bool) {
-        self.expects_another = another;
+    fn expect(&mut self, further: u32) {
+        self.expects_another = further > 0;
     }
 
     fn destroy(self: Box<Self>) -> Result<(), Error> {

@@ -1,10 +1,13 @@
 //! The `namespace` back end.
 
 mod backend;
+mod blueprint;
 mod chamber;
+mod elsewhere;
 mod guest_process;
 mod ids;
 mod launcher;
+mod line;
 pub(crate) mod run;
 mod standby;
 pub(crate) mod watch;

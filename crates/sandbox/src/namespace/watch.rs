@@ -6,7 +6,7 @@ use kiln_model::Millis;
 use kiln_model::v0::{CpuSample, Frequency, Pressure};
 
 use crate::cgroup::Group;
-use crate::surroundings::{Waited, frequency, stolen};
+use crate::surroundings::{Clocks, PressureFiles, Steal, Waited};
 
 /// How often CPU time is sampled at first.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -35,8 +35,9 @@ enum State {
     Running {
         since: Millis,
         samples: Samples,
-        steal: Option<Duration>,
-        waited: Option<Waited>,
+        steal: Option<(Duration, Steal)>,
+        waited: Option<(Waited, PressureFiles)>,
+        clocks: Clocks,
     },
     Ended,
 }
@@ -50,12 +51,16 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Opens what is looked at again at the end, when everybody waits for it.
     pub(crate) fn started(&mut self, now: Millis) {
+        let first_look = |files: PressureFiles| Some((files.so_far()?, files));
+        let of_group = self.group.pressure().and_then(first_look);
         self.state = State::Running {
             since: now,
             samples: Samples::new(now),
-            steal: stolen(),
-            waited: self.waited(),
+            steal: Steal::open().and_then(|steal| Some((steal.so_far()?, steal))),
+            waited: of_group.or_else(|| PressureFiles::of_host().and_then(first_look)),
+            clocks: Clocks::find(),
         };
     }
 
@@ -83,13 +88,14 @@ impl<'a> Watch<'a> {
             samples,
             steal,
             waited,
+            clocks,
             ..
         } = std::mem::replace(&mut self.state, State::Ended)
         {
             self.surroundings = Surroundings {
-                steal: steal.and_then(|before| stolen()?.checked_sub(before)),
-                pressure: waited.and_then(|before| Some(self.waited()?.since(before))),
-                frequency: frequency(),
+                steal: steal.and_then(|(before, steal)| steal.so_far()?.checked_sub(before)),
+                pressure: waited.and_then(|(before, files)| Some(files.so_far()?.since(before))),
+                frequency: clocks.frequency(),
                 cpu_samples: samples.taken,
             };
         }
@@ -99,10 +105,6 @@ impl<'a> Watch<'a> {
     pub(crate) fn end(mut self) -> Surroundings {
         self.ended();
         self.surroundings
-    }
-
-    fn waited(&self) -> Option<Waited> {
-        self.group.pressure().or_else(Waited::of_host)
     }
 }
 

@@ -52,6 +52,7 @@ impl ProcessChamber {
             cores: self.spec.cores.clone(),
             groups: group.legacy_entrances(),
             unified_group: group.unified(),
+            held: false,
             warm: Vec::new(),
         })
     }

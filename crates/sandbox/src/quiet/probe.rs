@@ -10,7 +10,7 @@ use kiln_model::v0::NoiseProbe;
 
 use super::cores::pin_this_thread;
 use crate::cgroup::{Group, Hierarchies};
-use crate::surroundings::stolen;
+use crate::surroundings::Steal;
 use crate::{ChamberSpec, Error, Missing, guest};
 
 /// How long to look.
@@ -35,10 +35,10 @@ impl ProbeLength {
 /// who is in its group can be on them.
 pub fn probe(length: ProbeLength, cores: &[u32], partition: Option<&Path>) -> NoiseProbe {
     let core = cores.first().copied();
-    let steal = stolen();
+    let steal = Steal::open().and_then(|steal| Some((steal.so_far()?, steal)));
     let inside = partition.and_then(|partition| measure_inside(length.span(), core, partition));
     let rounds = inside.unwrap_or_else(|| measure_on(length.span(), core));
-    let steal = steal.and_then(|before| stolen()?.checked_sub(before));
+    let steal = steal.and_then(|(before, steal)| steal.so_far()?.checked_sub(before));
     NoiseProbe {
         involuntary_switches: rounds.involuntary_switches,
         steal_us: steal.map(|span| u64::try_from(span.as_micros()).unwrap_or(u64::MAX)),

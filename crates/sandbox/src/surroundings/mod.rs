@@ -6,6 +6,6 @@ mod pressure;
 mod steal;
 
 pub(crate) use cpus::parse_list;
-pub(crate) use frequency::frequency;
-pub(crate) use pressure::Waited;
-pub(crate) use steal::stolen;
+pub(crate) use frequency::Clocks;
+pub(crate) use pressure::{PressureFiles, Waited};
+pub(crate) use steal::Steal;

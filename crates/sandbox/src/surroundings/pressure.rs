@@ -1,9 +1,10 @@
 //! Pressure stall information: how long somebody waited for a resource.
 
-use std::fs;
 use std::path::Path;
 
 use kiln_model::v0::Pressure;
+
+use crate::kernel_file::KernelFile;
 
 /// Time waited so far, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,29 +15,49 @@ pub(crate) struct Waited {
     io: u64,
 }
 
-impl Waited {
+/// Where the kernel tells it.
+#[derive(Debug)]
+pub(crate) struct PressureFiles {
+    host_wide: bool,
+    cpu: KernelFile,
+    memory: KernelFile,
+    io: KernelFile,
+}
+
+impl PressureFiles {
     /// Of the processes of one v2 group.
     pub(crate) fn of_group(group: &Path) -> Option<Self> {
-        let total = |resource: &str| total(&group.join(format!("{resource}.pressure")));
+        let open = |resource| KernelFile::open(group.join(format!("{resource}.pressure"))).ok();
         Some(Self {
             host_wide: false,
-            cpu: total("cpu")?,
-            memory: total("memory")?,
-            io: total("io")?,
+            cpu: open("cpu")?,
+            memory: open("memory")?,
+            io: open("io")?,
         })
     }
 
     /// Of everybody on this host.
     pub(crate) fn of_host() -> Option<Self> {
-        let total = |resource: &str| total(&Path::new("/proc/pressure").join(resource));
+        let open = |resource| KernelFile::open(Path::new("/proc/pressure").join(resource)).ok();
         Some(Self {
             host_wide: true,
-            cpu: total("cpu")?,
-            memory: total("memory")?,
-            io: total("io")?,
+            cpu: open("cpu")?,
+            memory: open("memory")?,
+            io: open("io")?,
         })
     }
 
+    pub(crate) fn so_far(&self) -> Option<Waited> {
+        Some(Waited {
+            host_wide: self.host_wide,
+            cpu: total(&self.cpu)?,
+            memory: total(&self.memory)?,
+            io: total(&self.io)?,
+        })
+    }
+}
+
+impl Waited {
     pub(crate) fn since(self, earlier: Self) -> Pressure {
         Pressure {
             host_wide: self.host_wide,
@@ -47,8 +68,8 @@ impl Waited {
     }
 }
 
-fn total(file: &Path) -> Option<u64> {
-    parse(&fs::read_to_string(file).ok()?)
+fn total(file: &KernelFile) -> Option<u64> {
+    parse(&file.read().ok()?)
 }
 
 /// `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234`
@@ -59,6 +80,8 @@ fn parse(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const TEXT: &str = "some avg10=1.00 avg60=2.00 avg300=3.00 total=4567\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=89\n";
@@ -74,9 +97,10 @@ mod tests {
         for resource in ["cpu", "memory"] {
             fs::write(group.path().join(format!("{resource}.pressure")), TEXT).unwrap();
         }
-        assert_eq!(Waited::of_group(group.path()), None);
+        assert!(PressureFiles::of_group(group.path()).is_none());
         fs::write(group.path().join("io.pressure"), TEXT).unwrap();
-        let waited = Waited::of_group(group.path()).unwrap();
+        let files = PressureFiles::of_group(group.path()).unwrap();
+        let waited = files.so_far().unwrap();
         let later = Waited {
             cpu: 5000,
             ..waited

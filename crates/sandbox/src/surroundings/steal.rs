@@ -1,14 +1,25 @@
 //! Time that a hypervisor gave to others.
 
-use std::fs;
 use std::time::Duration;
+
+use crate::kernel_file::KernelFile;
 
 /// `USER_HZ`: the unit of `/proc/stat`, the same on every architecture we run on.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What was stolen from all CPUs since boot.
-pub(crate) fn stolen() -> Option<Duration> {
-    parse(&fs::read_to_string("/proc/stat").ok()?)
+/// Where the kernel tells it.
+#[derive(Debug)]
+pub(crate) struct Steal(KernelFile);
+
+impl Steal {
+    pub(crate) fn open() -> Option<Self> {
+        KernelFile::open("/proc/stat").ok().map(Self)
+    }
+
+    /// What was stolen from all CPUs since boot.
+    pub(crate) fn so_far(&self) -> Option<Duration> {
+        parse(&self.0.read().ok()?)
+    }
 }
 
 /// `cpu user nice system idle iowait irq softirq steal …`
@@ -35,6 +46,6 @@ mod tests {
 
     #[test]
     fn this_host_tells() {
-        assert!(stolen().is_some());
+        assert!(Steal::open().unwrap().so_far().is_some());
     }
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use kiln_sandbox::{
-    CancelToken, ChamberSpec, Command, Error, FileOutcome, Limits, Outcome, OutputSink, Stream,
+    CancelToken, ChamberSpec, Command, Error, FAR_AHEAD, FileOutcome, Limits, Outcome, OutputSink,
+    Stream,
 };
 
 use crate::distroless::{PROGRAM, dynamic_base, static_base};
@@ -332,7 +333,7 @@ fn each_run_has_a_fresh_layer(place: &Place) {
 
 fn what_is_made_ahead_is_as_fresh_and_for_anyone(place: &Place) {
     let mut chamber = place.prepare(&spec());
-    chamber.expect_another(true);
+    chamber.expect(FAR_AHEAD);
     for uid in [0, 1000, 1000, 0] {
         let command = Command {
             uid,
@@ -353,7 +354,7 @@ fn two_runs_share_no_random_numbers(place: &Place) {
 
 fn what_is_made_ahead_shares_no_random_numbers(place: &Place) {
     let mut chamber = place.prepare(&spec());
-    chamber.expect_another(true);
+    chamber.expect(FAR_AHEAD);
     let mut numbers = BTreeSet::new();
     for _ in 0..3 {
         let finished = Place::run_in(&mut *chamber, &shell(RANDOM_NUMBERS));

@@ -3,6 +3,7 @@
 //! These look at everything a process has left, so each runs in a process of its own.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::fd::OwnedFd;
@@ -10,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 
 use kiln_sandbox::{
-    Backend as _, CancelToken, Command, Limits, Namespaces, OutputSink, Rootfs, Stream, Transcript,
-    sweep,
+    Backend as _, CancelToken, Chamber, Command, FAR_AHEAD, Limits, Namespaces, OutputSink, Rootfs,
+    Stream, Transcript, sweep,
 };
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -26,7 +27,8 @@ const ROLE: &str = "KILN_TEST_ROLE";
 fn plays_the_role_it_is_given() {
     match std::env::var(ROLE).as_deref() {
         Ok("tidy") => leave_nothing(),
-        Ok("victim") => run_until_killed(),
+        Ok("victim") => run_until_killed(0),
+        Ok("foresighted victim") => run_until_killed(FAR_AHEAD),
         _ => {}
     }
 }
@@ -47,19 +49,27 @@ fn runs_of_every_kind_leave_nothing() {
 
 #[test]
 fn a_killed_host_process_leaves_no_process_and_only_a_group_that_a_sweep_removes() {
-    let mut host = in_role("victim").stdout(Stdio::piped()).spawn().unwrap();
+    // PID 1, the shell and sleep.
+    kill_and_look("victim", 1, 3);
+}
+
+#[test]
+fn a_chamber_that_is_made_for_a_later_run_ends_with_its_host_too() {
+    // The same, and a PID 1 that is held.
+    kill_and_look("foresighted victim", 2, 4);
+}
+
+fn kill_and_look(role: &str, chambers: usize, least_members: usize) {
+    let mut host = in_role(role).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(host.stdout.take().unwrap()).lines();
     lines
         .find(|line| line.as_ref().unwrap().contains("chamber is up"))
         .expect("the chamber says so")
         .unwrap();
     let groups = groups_of(host.id());
-    assert!(!groups.is_empty());
+    assert_eq!(names(&groups).len(), chambers, "{groups:?}");
     let members: BTreeSet<i32> = groups.iter().flat_map(|group| members_of(group)).collect();
-    assert!(
-        members.len() >= 3,
-        "PID 1, the shell and sleep, but there are {members:?}"
-    );
+    assert!(members.len() >= least_members, "there are only {members:?}");
     let watched: Vec<OwnedFd> = members
         .iter()
         .map(|pid| pidfd_open(Pid::from_raw(*pid).unwrap(), PidfdFlags::empty()).unwrap())
@@ -75,24 +85,29 @@ fn a_killed_host_process_leaves_no_process_and_only_a_group_that_a_sweep_removes
     assert_eq!(groups_of(host.id()), Vec::<PathBuf>::new());
 }
 
-/// A run after which another was expected that never came.
-fn make_one_ahead_for_nothing() {
-    let backend = Namespaces::new(HostClock::new());
-    let mut chamber = backend
-        .prepare(&Rootfs::directory(base()), &spec())
-        .unwrap();
-    chamber.expect_another(true);
+/// Runs after which others were expected that never came.
+fn make_some_ahead_for_nothing() {
+    for (further, made) in [(0, 0), (1, 1), (FAR_AHEAD, 2), (u32::MAX, 2)] {
+        let backend = Namespaces::new(HostClock::new());
+        let mut chamber = backend
+            .prepare(&Rootfs::directory(base()), &spec())
+            .unwrap();
+        chamber.expect(further);
+        for _ in 0..2 {
+            run_true(&mut *chamber);
+            let groups = groups_of(std::process::id());
+            assert_eq!(names(&groups).len(), made, "{further}: {groups:?}");
+        }
+        chamber.destroy().unwrap();
+    }
+}
+
+fn run_true(chamber: &mut dyn Chamber) {
     let cancel = CancelToken::new().unwrap();
+    let mut transcript = Transcript::default();
     chamber
-        .run(
-            &shell("true"),
-            &limits(),
-            &mut Transcript::default(),
-            &cancel,
-        )
+        .run(&shell("true"), &limits(), &mut transcript, &cancel)
         .unwrap();
-    assert!(!groups_of(std::process::id()).is_empty());
-    chamber.destroy().unwrap();
 }
 
 /// Runs in a child: every way a run can end, and then a look at what is left.
@@ -131,7 +146,7 @@ fn leave_nothing() {
         )
         .unwrap();
     }
-    make_one_ahead_for_nothing();
+    make_some_ahead_for_nothing();
     let missing = Command::new(["/no/such/program"]);
     let cancel = CancelToken::new().unwrap();
     run_into(
@@ -176,8 +191,9 @@ fn panic_in_the_middle() {
     std::panic::catch_unwind(run).unwrap_err();
 }
 
-/// Runs in a child: a chamber that goes on until someone kills this process.
-fn run_until_killed() {
+/// Runs in a child: a chamber that goes on until someone kills this process, in its second run, after which others are
+/// expected.
+fn run_until_killed(further: u32) {
     struct Announce;
     impl OutputSink for Announce {
         fn output(&mut self, _: Stream, _: &[u8]) {
@@ -189,14 +205,16 @@ fn run_until_killed() {
         timeout: None,
         ..limits()
     };
-    run_into(
-        &mut Announce,
-        &shell(script),
-        &spec(),
-        &limits,
-        &CancelToken::new().unwrap(),
-    )
-    .unwrap();
+    let backend = Namespaces::new(HostClock::new());
+    let mut chamber = backend
+        .prepare(&Rootfs::directory(base()), &spec())
+        .unwrap();
+    chamber.expect(further);
+    run_true(&mut *chamber);
+    let cancel = CancelToken::new().unwrap();
+    chamber
+        .run(&shell(script), &limits, &mut Announce, &cancel)
+        .unwrap();
 }
 
 /// What this process has on the host.
@@ -238,6 +256,11 @@ fn in_role(role: &str) -> Process {
         ])
         .env(ROLE, role);
     process
+}
+
+/// Of a group's directories, which it has in several trees.
+fn names(groups: &[PathBuf]) -> BTreeSet<&OsStr> {
+    groups.iter().filter_map(|path| path.file_name()).collect()
 }
 
 fn groups_of(pid: u32) -> Vec<PathBuf> {

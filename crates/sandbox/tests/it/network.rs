@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command as Process, Stdio};
 
-use kiln_sandbox::{ChamberSpec, sweep};
+use kiln_sandbox::{ChamberSpec, FAR_AHEAD, sweep};
 
 use crate::place::{Place, namespace, qemu};
 use crate::support::{limits, shell, spec, try_run};
@@ -66,6 +66,7 @@ fn reach_the_internet_and_nothing_else() {
         reach_from(&place);
         killed_runs_are_swept(killed);
     }
+    reach_in_every_run(&namespace());
 }
 
 fn reach_from(place: &Place) {
@@ -83,6 +84,18 @@ fn reach_from(place: &Place) {
     let layer = finished.exit.sealed.layer("network").unwrap();
     assert!(layer.detail.contains("filtered"), "{layer:?}");
     assert_nothing_is_left();
+}
+
+/// What is made ahead has no network of its own before its run.
+fn reach_in_every_run(place: &Place) {
+    let mut chamber = place.prepare(&networked());
+    chamber.expect(FAR_AHEAD);
+    for _ in 0..4 {
+        let finished = Place::run_in(&mut *chamber, &shell("nc -w 5 203.0.113.2 80"));
+        assert_eq!(finished.stdout, "hello\n", "{finished:?}");
+        assert_nothing_is_left();
+    }
+    chamber.destroy().unwrap();
 }
 
 fn assert_nothing_is_left() {

@@ -18,8 +18,8 @@ const SEALED: &str = "from a template with its chamber sealed";
 fn only_a_chamber_that_runs_again_is_sealed_ahead_and_no_layer_is_lost_by_it() {
     let mut chamber = qemu().with_its_own_clock().prepare(&spec());
     let mut runs: Vec<Vec<Layer>> = Vec::new();
-    for another in [false, true, false] {
-        chamber.expect_another(another);
+    for further in [0, 1, 0] {
+        chamber.expect(further);
         let finished = Place::run_in(&mut *chamber, &shell("true"));
         runs.push(finished.exit.sealed.layers);
     }
@@ -33,7 +33,7 @@ fn only_a_chamber_that_runs_again_is_sealed_ahead_and_no_layer_is_lost_by_it() {
 #[test]
 fn a_cancel_while_a_chamber_is_sealed_ahead_runs_nothing() {
     let mut chamber = qemu().with_its_own_clock().prepare(&spec());
-    chamber.expect_another(true);
+    chamber.expect(1);
     let cancel = CancelToken::new().unwrap();
     cancel.cancel();
     let mut transcript = Transcript::default();
@@ -52,7 +52,7 @@ fn a_cancel_while_a_chamber_is_sealed_ahead_runs_nothing() {
 fn a_machine_that_was_sealed_long_ago_knows_what_time_it_is() {
     let place = qemu().with_its_own_clock();
     let mut chamber = place.prepare(&spec());
-    chamber.expect_another(true);
+    chamber.expect(1);
     let mut tell_time = || -> u64 {
         let stdout = Place::run_in(&mut *chamber, &shell("date +%s")).stdout;
         stdout.trim().parse().unwrap()
@@ -193,7 +193,7 @@ fn without_room_for_templates_every_machine_boots() {
     let disk = Rootfs::disk(disk_of(base()));
     let mut chamber = backend.prepare(&disk, &spec()).unwrap();
     chamber.make_ready(&shell("true"), &CancelToken::new().unwrap());
-    chamber.expect_another(true);
+    chamber.expect(1);
     let told = ["once", "again"].map(|word| run(&mut *chamber, &shell(&format!("echo {word}"))));
     chamber.destroy().unwrap();
     let expected = ["once\n", "again\n"].map(|word| (word.to_owned(), "booted".to_owned()));

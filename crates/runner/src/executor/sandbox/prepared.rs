@@ -108,6 +108,8 @@ impl PreparedJob {
         let mut number = 0;
         while let Some(side) = schedule.side(number) {
             live.begin(u64::from(number));
+            // Nothing is made for another turn while the other side's command is measured.
+            sides.of(side).chamber.expect(schedule.further(number));
             number += 1;
             let left = task
                 .timeout
@@ -117,9 +119,6 @@ impl PreparedJob {
                 output_bytes,
             };
             let sink = Sink::new(output_bytes, live.clone());
-            // Nothing is made for another turn while the other side's command is measured.
-            let repeats = schedule.side(number) == Some(side);
-            sides.of(side).chamber.expect_another(repeats);
             match run_once(sides.of(side), &task, bounds, sink, cancel) {
                 Ok((exit, iteration)) => {
                     conditions.iterations.push(told::usage(&exit));

@@ -4,6 +4,7 @@ use kiln_insight::{
     Average, Results, Settings, Side, TURNS_OF_A_BLOCK, Turns, TurnsSettings, parse, side_of_turn,
 };
 use kiln_model::v0::{Adapter, JobConfig, PairedConfig};
+use kiln_sandbox::FAR_AHEAD;
 
 use crate::Iteration;
 
@@ -42,6 +43,13 @@ impl Schedule {
             Self::Repeat { iterations } => (number < *iterations).then_some(Side::Base),
             Self::Pairs(pairs) => pairs.goes_on(number).then(|| side_of_turn(number as usize)),
         }
+    }
+
+    /// How many turns right after this one are for the same side, as far as a chamber looks ahead.
+    pub(super) fn further(&self, number: u32) -> u32 {
+        let side = self.side(number);
+        let same = (1..=FAR_AHEAD).take_while(|ahead| self.side(number + ahead) == side);
+        same.last().unwrap_or(0)
     }
 
     /// Looks at what an iteration wrote.
@@ -143,6 +151,20 @@ mod tests {
         let schedule = Schedule::Repeat { iterations: 2 };
         assert_eq!(schedule.side(1), Some(Side::Base));
         assert_eq!(schedule.side(2), None);
+    }
+
+    #[test]
+    fn a_chamber_expects_the_turns_of_its_own_side_that_follow_each_other() {
+        let schedule = Schedule::Repeat { iterations: 5 };
+        let further: Vec<u32> = (0..5).map(|number| schedule.further(number)).collect();
+        assert_eq!(further, [FAR_AHEAD, FAR_AHEAD, 2, 1, 0]);
+    }
+
+    #[test]
+    fn a_chamber_expects_nothing_beyond_a_turn_of_the_other_side() {
+        // Base, head, head, base, and then the same again.
+        let further: Vec<u32> = (0..4).map(|number| schedule(15).further(number)).collect();
+        assert_eq!(further, [0, 1, 0, 1]);
     }
 
     #[test]
