@@ -9,9 +9,8 @@ use std::time::Duration;
 use inbox::Inbox;
 use kiln_kernel::{MemoryKv, runner};
 use kiln_model::Millis;
-use kiln_store::{Store, StoreConfig, SystemEntropy};
+use kiln_store::{Store, StoreConfig, SystemClock, SystemEntropy};
 
-use crate::commits::CountingClock;
 use crate::failure::Failure;
 use crate::fsync::{Fsync, FsyncTimes};
 use crate::report::{Measurement, Side, grouped};
@@ -65,11 +64,11 @@ pub(crate) fn measure_sqlite(
     window: Window,
     say: &dyn Fn(&str),
 ) -> Result<Measurement, Failure> {
-    let clock = Arc::new(CountingClock::default());
+    let clock = Arc::new(SystemClock::new());
     let path = place.join("kernel.db").display().to_string();
-    let config = StoreConfig::new(path, clock.clone(), Arc::new(SystemEntropy));
+    let config = StoreConfig::new(path, clock, Arc::new(SystemEntropy));
     let store = Store::open(&config)?;
-    let (now, commits) = (|| store.ledger.now(), || clock.commits());
+    let (now, commits) = (|| store.ledger.now(), || store.ledger.commits());
     let mut inbox = Inbox::boot(store.ledger.clone(), ON_DISK_CHUNK)?;
     let mut rounds = Vec::new();
     let mut probes = vec![Fsync::probe(place)?];

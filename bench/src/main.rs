@@ -4,7 +4,6 @@ mod adapters;
 mod arguments;
 mod aside;
 mod chamber;
-mod commits;
 mod failure;
 mod fleet;
 mod fsync;

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-use kiln_store::{Ledger, Store, StoreConfig, SystemEntropy, Tx};
+use kiln_store::{Ledger, Store, StoreConfig, SystemClock, SystemEntropy, Tx};
 
 use super::{WRITERS, Writing, workload};
-use crate::commits::CountingClock;
 use crate::failure::Failure;
 use crate::sample::{Reading, Sample};
 use crate::stopwatch::Stopwatch;
@@ -16,16 +15,15 @@ use crate::window::Window;
 
 pub(super) struct Ours {
     store: Store,
-    clock: Arc<CountingClock>,
     /// Closures committed so far, in all rounds.
     done: AtomicU64,
 }
 
 impl Ours {
     pub(super) fn open(place: &Path) -> Result<Self, Failure> {
-        let clock = Arc::new(CountingClock::default());
+        let clock = Arc::new(SystemClock::new());
         let path = place.join("ours.db").display().to_string();
-        let config = StoreConfig::new(path, clock.clone(), Arc::new(SystemEntropy));
+        let config = StoreConfig::new(path, clock, Arc::new(SystemEntropy));
         let store = Store::open(&config)?;
         store
             .ledger
@@ -33,7 +31,6 @@ impl Ours {
             .wait()?;
         Ok(Self {
             store,
-            clock,
             done: AtomicU64::new(0),
         })
     }
@@ -52,7 +49,7 @@ impl Ours {
 
     fn read(&self, stopwatch: &Stopwatch) -> Reading {
         let done = self.done.load(Ordering::Relaxed);
-        Reading::take(stopwatch, done, self.clock.commits())
+        Reading::take(stopwatch, done, self.store.ledger.commits())
     }
 }
 

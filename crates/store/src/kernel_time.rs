@@ -5,7 +5,7 @@
 //! kernel time skip [`RESERVE`] at most, and never repeat. On PostgreSQL it is the database's clock.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use kiln_model::{Clock, Millis};
 
@@ -21,6 +21,8 @@ pub(crate) struct KernelTime {
     floor: AtomicI64,
     /// The mark in the database: times before it need no new mark.
     reserved: AtomicI64,
+    /// How many transactions lie on it.
+    commits: AtomicU64,
 }
 
 impl KernelTime {
@@ -32,6 +34,7 @@ impl KernelTime {
             offset: AtomicI64::new(offset),
             floor: AtomicI64::new(mark.0),
             reserved: AtomicI64::new(mark.0),
+            commits: AtomicU64::new(0),
         }
     }
 
@@ -62,9 +65,16 @@ impl KernelTime {
             .then_some(Millis(now.0.saturating_add(RESERVE)))
     }
 
-    /// The transaction that wrote `mark` is committed.
-    pub(crate) fn mark_written(&self, mark: Millis) {
-        self.reserved.fetch_max(mark.0, Ordering::Relaxed);
+    /// A transaction is committed, and with it the mark that it wrote.
+    pub(crate) fn committed(&self, mark: Option<Millis>) {
+        self.commits.fetch_add(1, Ordering::Relaxed);
+        if let Some(mark) = mark {
+            self.reserved.fetch_max(mark.0, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
     }
 
     fn advance(&self, time: i64) -> Millis {
@@ -101,7 +111,7 @@ mod tests {
     fn a_mark_covers_every_time_before_it() {
         let time = KernelTime::resume(Arc::new(ManualClock::default()), Millis(100));
         assert_eq!(time.next_mark(Millis(100)), Some(Millis(1_100)));
-        time.mark_written(Millis(1_100));
+        time.committed(Some(Millis(1_100)));
         assert_eq!(time.next_mark(Millis(1_099)), None);
         assert_eq!(time.next_mark(Millis(1_100)), Some(Millis(2_100)));
     }

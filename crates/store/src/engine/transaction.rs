@@ -205,8 +205,8 @@ impl<D: Driver> Session for Transaction<D> {
 
     fn commit(&mut self, time: &KernelTime) -> Commit {
         let outcome = self.driver.commit();
-        if let (Commit::Done, Some(mark)) = (&outcome, self.mark) {
-            time.mark_written(mark);
+        if matches!(outcome, Commit::Done) {
+            time.committed(self.mark);
         }
         outcome
     }

@@ -75,6 +75,11 @@ impl Ledger {
         self.inner.time.wall()
     }
 
+    /// How many transactions were committed since the store was opened. Most carry more than one closure.
+    pub fn commits(&self) -> u64 {
+        self.inner.time.commits()
+    }
+
     /// The news that the ledger cannot go on; see [`Fatal::stopped`].
     pub fn fatal(&self) -> &Fatal {
         &self.inner.fatal

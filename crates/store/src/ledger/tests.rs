@@ -79,6 +79,7 @@ fn what_waits_while_a_batch_runs_is_committed_together() {
     );
     let store = Store::open(&config).unwrap();
     let held = Held::new(&store.ledger);
+    let before = store.ledger.commits();
     // The clocks move in every closure: kernel time is read once for all of them, the wall clock for each.
     let reads: Vec<_> = (0..100)
         .map(|_| {
@@ -93,6 +94,7 @@ fn what_waits_while_a_batch_runs_is_committed_together() {
     let times: Vec<(Millis, Millis)> = reads.into_iter().map(|read| read.wait().unwrap()).collect();
     assert!(times.iter().all(|(now, _)| *now == times[0].0), "{times:?}");
     assert!(times.is_sorted_by(|one, next| one.1 < next.1), "{times:?}");
+    assert_eq!(store.ledger.commits() - before, 1);
 }
 
 #[test]
