@@ -13,6 +13,8 @@ use kiln_guest_init::protocol::{IdMap, Layer, Stage, Start, Stream};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, chdir, chroot, set_parent_process_death_signal, setsid, umask};
+use rustix::thread::nanosleep;
+use rustix::time::Timespec;
 
 use crate::fault::{At, Fault};
 use crate::limits::{self, Planned};
@@ -23,6 +25,13 @@ use crate::sys::{self, Fork, Program};
 
 pub(crate) use root::Root;
 pub(crate) use standby::Standby;
+
+/// A second in all: a fork takes less than a millisecond to execute its program, unless the host is very busy.
+const BUSY_ATTEMPTS: u32 = 200;
+const BUSY_REST: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 5_000_000,
+};
 
 /// The command, executed, and the layers it is under.
 #[derive(Debug)]
@@ -155,11 +164,13 @@ fn follow_host() -> Result<(), Fault> {
 }
 
 fn execute(plan: &Plan<'_>, since: &Stopwatch) -> Fault {
-    since.start();
     let mut worst = Errno::NOENT;
     for path in &plan.candidates {
-        let error = plan.program.execute(path);
-        match Errno::from_io_error(&error).unwrap_or(Errno::IO) {
+        match while_busy(|| {
+            since.start();
+            let error = plan.program.execute(path);
+            Errno::from_io_error(&error).unwrap_or(Errno::IO)
+        }) {
             Errno::NOENT | Errno::NOTDIR => {}
             Errno::ACCESS => worst = Errno::ACCESS,
             other => {
@@ -174,6 +185,20 @@ fn execute(plan: &Plan<'_>, since: &Stopwatch) -> Fault {
         worst.raw_os_error(),
         format!("cannot execute {name}"),
     )
+}
+
+/// Tries again as long as the program is being written. It was written before we were told of it, but who forks at that moment
+/// has it open for writing too, until they execute something else.
+fn while_busy(mut attempt: impl FnMut() -> Errno) -> Errno {
+    for _ in 0..BUSY_ATTEMPTS {
+        match attempt() {
+            Errno::TXTBSY => {}
+            errno => return errno,
+        }
+        // Cut short by a signal, it only tries sooner.
+        let _ = nanosleep(&BUSY_REST);
+    }
+    attempt()
 }
 
 /// Sends the fault to PID 1 as a message of the guest protocol. The pipe closes by itself at exec.
@@ -227,4 +252,26 @@ fn c_strings(texts: &[String]) -> Result<Vec<CString>, Fault> {
         .iter()
         .map(|text| CString::new(text.as_str()).map_err(zero))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_busy_for_a_moment_is_tried_again() {
+        let mut answers = [Errno::TXTBSY, Errno::TXTBSY, Errno::ACCESS].into_iter();
+        let errno = while_busy(|| answers.next().unwrap_or(Errno::IO));
+        assert_eq!(errno, Errno::ACCESS);
+    }
+
+    #[test]
+    fn a_program_that_stays_busy_is_given_up() {
+        let mut attempts = 0;
+        let errno = while_busy(|| {
+            attempts += 1;
+            Errno::TXTBSY
+        });
+        assert_eq!((errno, attempts), (Errno::TXTBSY, BUSY_ATTEMPTS + 1));
+    }
 }
