@@ -1,6 +1,7 @@
 //! Metrics on their way to a collector.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -19,6 +20,9 @@ on_both_engines_anew!(
     collector => metrics_are_pushed_as_the_specification_has_them,
     nobody => a_dead_collector_disturbs_nothing,
 );
+
+/// Only there to end a failing test.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Takes exports as a collector does: at the path of the specification, as JSON.
 async fn export(
@@ -115,10 +119,17 @@ async fn metrics_are_pushed_as_the_specification_has_them(
     pushed: &Mutex<UnboundedReceiver<Value>>,
     town: &Town,
 ) {
-    let _counting = town.every_door();
+    let counting = town.every_door();
     run_a_job(town).await;
     let mut pushed = pushed.lock().await;
     let mut told = Told::default();
+    let all_are_heard = async {
+        while told.0.len() < counting.len() {
+            told.hear(pushed.recv().await.unwrap());
+        }
+    };
+    let heard = tokio::time::timeout(PATIENCE, all_are_heard).await;
+    heard.expect("each server tells under a name of its own");
     let (completed, tier) = (
         attribute("job.status", "completed"),
         attribute("priority.tier", "enterprise"),
