@@ -1,6 +1,7 @@
 //! The launcher: reads how to seal, makes the namespaces, and hands PID 1 what only the host's side can make.
 
 mod midwife;
+mod networks;
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -17,6 +18,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use rustix::process::{Signal, set_parent_process_death_signal, setsid};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
+use self::networks::Networks;
 use crate::fault::{At, Fault};
 use crate::filter::Filter;
 use crate::pid1;
@@ -36,6 +38,8 @@ pub(crate) struct Newborn {
     pub(crate) groups: Vec<File>,
     /// Tells when its ids are mapped, and brings its layers.
     pub(crate) launcher: UnixStream,
+    /// Whether its network was made with it, and is not set up yet.
+    pub(crate) has_new_network: bool,
 }
 
 /// Launches one chamber, for the host at the socket that is standard input.
@@ -43,7 +47,7 @@ pub(crate) fn once() -> ExitCode {
     let Some(mut host) = take_standard_input() else {
         return ExitCode::FAILURE;
     };
-    match follow_host().and_then(|()| launch(&mut host)) {
+    match follow_host().and_then(|()| launch(&mut host, None)) {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(newborn)) => pid1::run(&mut host, newborn),
         Err(fault) => {
@@ -53,7 +57,16 @@ pub(crate) fn once() -> ExitCode {
     }
 }
 
-/// Launches chambers until standard input ends. Each comes as a socket at whose other end the host has its seal.
+/// What the host has for a launcher that serves: the socket of a chamber at whose other end it has the seal, or none when a
+/// family has got its last.
+#[derive(Debug)]
+struct Order {
+    socket: Option<OwnedFd>,
+    /// Whose chambers may have each other's networks. Zero is nobody's.
+    family: u64,
+}
+
+/// Launches chambers until standard input ends.
 ///
 /// A host that runs many commands is spared the start of a program for each.
 pub(crate) fn serve() -> ExitCode {
@@ -63,15 +76,23 @@ pub(crate) fn serve() -> ExitCode {
     if follow_host().is_err() || sys::forget_standard_input().is_err() {
         return ExitCode::FAILURE;
     }
+    let Ok(mut networks) = Networks::none_yet() else {
+        return ExitCode::FAILURE;
+    };
     // Here, so that no chamber has to.
     Filter::compiled();
-    while let Ok(Some(socket)) = next_order(&orders) {
+    while let Ok(Some(Order { socket, family })) = next_order(&orders) {
+        let Some(socket) = socket else {
+            networks.forget(family);
+            continue;
+        };
         let mut host = UnixStream::from(socket);
-        match launch(&mut host) {
+        let kept = (family != 0).then_some((&mut networks, family));
+        match launch(&mut host, kept) {
             Ok(None) => {}
             Ok(Some(newborn)) => {
                 // Other chambers are none of its business.
-                drop(orders);
+                drop((orders, networks));
                 pid1::run(&mut host, newborn)
             }
             Err(fault) => complain(&mut host, &fault),
@@ -103,39 +124,53 @@ fn follow_host() -> Result<(), Fault> {
     Ok(())
 }
 
-/// The next socket; none when the host has no more to come.
-fn next_order(orders: &UnixStream) -> rustix::io::Result<Option<OwnedFd>> {
-    let mut byte = [0];
+/// None when the host has no more to come.
+fn next_order(orders: &UnixStream) -> rustix::io::Result<Option<Order>> {
+    let mut family = [0; size_of::<u64>()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let mut parts = [IoSliceMut::new(&mut byte)];
-    recvmsg(orders, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    let mut parts = [IoSliceMut::new(&mut family)];
+    let received = recvmsg(orders, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
     let mut socket = None;
     for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(mut descriptors) = message {
             socket = descriptors.next();
         }
     }
-    Ok(socket)
+    let family = u64::from_le_bytes(family);
+    Ok((received.bytes == size_of::<u64>()).then_some(Order { socket, family }))
 }
 
 /// Comes back twice: with a newborn as PID 1, and without as the launcher.
-fn launch(host: &mut UnixStream) -> Result<Option<Newborn>, Fault> {
+fn launch(
+    host: &mut UnixStream,
+    kept: Option<(&mut Networks, u64)>,
+) -> Result<Option<Newborn>, Fault> {
     let seal = receive_seal(host)?;
     let (ours, theirs) =
         UnixStream::pair().at(Stage::Namespaces, || "cannot make a socket pair".into())?;
     let groups = open_groups(&seal)?;
     let unified = open_unified_group(&seal)?;
-    match sys::clone_into_new_namespaces(unified.as_ref().map(AsFd::as_fd))
+    let visit = kept.and_then(|(networks, family)| {
+        let network = networks.enter(family)?;
+        Some((networks, family, network))
+    });
+    let has_new_network = visit.is_none();
+    match sys::clone_into_new_namespaces(unified.as_ref().map(AsFd::as_fd), has_new_network)
         .at(Stage::Namespaces, || "cannot create namespaces".into())?
     {
         Fork::Child => Ok(Some(Newborn {
             seal,
             groups,
             launcher: theirs,
+            has_new_network,
         })),
         Fork::Parent(pid) => {
             drop(theirs);
+            // Before the host hears of the chamber, and could see to its end.
+            if let Some((networks, family, network)) = visit {
+                networks.leave(network, family, pid)?;
+            }
             let born = ToHost::Born {
                 pid: pid.as_raw_nonzero().get().unsigned_abs(),
             };

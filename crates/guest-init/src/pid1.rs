@@ -40,6 +40,7 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
         seal,
         groups,
         launcher,
+        has_new_network,
     } = newborn;
     join(groups)?;
     stay_on(&seal.cores)?;
@@ -59,7 +60,10 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
         .at(Stage::Namespaces, || "cannot hide from the command".into())?;
 
     privileges::empty_bounding_set()?;
-    set_up_namespaces(&seal)?;
+    hostname::set(&seal.hostname)?;
+    if has_new_network {
+        set_up_network(&seal)?;
+    }
     if seal.held {
         tell(host, &ToHost::Held)?;
         wait_to_build(host)?;
@@ -157,9 +161,7 @@ fn wait_for_launcher(launcher: &UnixStream) -> Result<Vec<OwnedFd>, Fault> {
     Ok(layers)
 }
 
-/// Sets up what does not depend on the root.
-fn set_up_namespaces(seal: &Seal) -> Result<(), Fault> {
-    hostname::set(&seal.hostname)?;
+fn set_up_network(seal: &Seal) -> Result<(), Fault> {
     sys::bring_loopback_up().at(Stage::Network, || {
         "cannot bring the loopback device up".into()
     })?;

@@ -24,7 +24,7 @@ pub(crate) use machine::{accept, listen_on_vsock, reseed};
 pub(crate) use mount::{map_mount_ids, set_read_only};
 pub(crate) use process::{
     Fork, children_usage, clone_into_new_namespaces, clone_into_new_process_namespace,
-    close_all_from, fork, kill_everyone, leave_group_namespace,
+    close_all_from, fork, kill_everyone, leave_group_namespace, leave_network_namespace,
 };
 pub(crate) use shared::SharedNumber;
 pub(crate) use signal::{block_child_signal, reset_for_exec};

@@ -19,13 +19,16 @@ pub(crate) enum Fork {
 /// Forks this single-threaded process into new namespaces, and into a v2 control group if one is given. The child's
 /// parent is our own parent, so that the host watches PID 1 and not us.
 ///
-/// A control group namespace is not among them: it would begin at our own group, not at the child's.
-pub(crate) fn clone_into_new_namespaces(group: Option<BorrowedFd<'_>>) -> io::Result<Fork> {
+/// A control group namespace is not among them: it would begin at our own group, not at the child's. Without a new
+/// network it has ours.
+pub(crate) fn clone_into_new_namespaces(
+    group: Option<BorrowedFd<'_>>,
+    new_network: bool,
+) -> io::Result<Fork> {
     const FLAGS: libc::c_int = libc::CLONE_PARENT
         | libc::CLONE_NEWUSER
         | libc::CLONE_NEWNS
         | libc::CLONE_NEWPID
-        | libc::CLONE_NEWNET
         | libc::CLONE_NEWIPC
         | libc::CLONE_NEWUTS;
     /// `CLONE_INTO_CGROUP`, which does not fit into the type of the C library's constants.
@@ -33,6 +36,9 @@ pub(crate) fn clone_into_new_namespaces(group: Option<BorrowedFd<'_>>) -> io::Re
     // SAFETY: `clone_args` is plain integers, for which zero is a valid value.
     let mut args: libc::clone_args = unsafe { mem::zeroed() };
     args.flags = FLAGS.unsigned_abs().into();
+    if new_network {
+        args.flags |= u64::from(libc::CLONE_NEWNET.unsigned_abs());
+    }
     if let Some(group) = group {
         args.flags |= INTO_GROUP;
         args.cgroup = u64::try_from(group.as_raw_fd()).map_err(io::Error::other)?;
@@ -60,6 +66,12 @@ pub(crate) fn clone_into_new_process_namespace() -> io::Result<Fork> {
 pub(crate) fn leave_group_namespace() -> io::Result<()> {
     // SAFETY: unshare takes flags and touches no memory of ours.
     check(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }.into()).map(drop)
+}
+
+/// Gives this process a network namespace of its own, whose loopback device is down.
+pub(crate) fn leave_network_namespace() -> io::Result<()> {
+    // SAFETY: as above.
+    check(unsafe { libc::unshare(libc::CLONE_NEWNET) }.into()).map(drop)
 }
 
 /// Forks this single-threaded process.

@@ -1,11 +1,9 @@
 //! What the chambers of one kind are made from.
 
-use std::sync::Arc;
-
 use kiln_guest_init::protocol::{IdMap, Scratch, Seal, ToGuest, Uplink};
 
 use super::ids::IdPlan;
-use super::launcher::Launcher;
+use super::launcher::Family;
 use super::standby::Standby;
 use crate::cgroup::{Group, Hierarchies};
 use crate::link::Guest as _;
@@ -14,7 +12,7 @@ use crate::{ChamberSpec, Command, Error};
 
 #[derive(Debug)]
 pub(super) struct Blueprint {
-    pub(super) launcher: Arc<Launcher>,
+    pub(super) family: Family,
     pub(super) layers: Vec<String>,
     pub(super) spec: ChamberSpec,
     pub(super) hierarchies: Hierarchies,
@@ -36,7 +34,7 @@ impl Blueprint {
     fn begin(&self, command: &Command, held: bool) -> Result<Standby, Error> {
         let group = Group::create(&self.hierarchies, &self.spec)?;
         let ids = self.ids.map_for(command);
-        let mut guest = self.launcher.launch()?;
+        let mut guest = self.family.launch()?;
         let seal = self.seal(ids, &group, held);
         guest.link().tell(&ToGuest::Seal(seal))?;
         Ok(Standby::new(guest, group, ids))

@@ -39,7 +39,10 @@ impl NamespaceChamber {
         Ok(Self {
             clock,
             blueprint: Blueprint {
-                launcher,
+                family: match network {
+                    Some(_) => launcher.strangers(),
+                    None => launcher.family(),
+                },
                 layers,
                 spec,
                 hierarchies,

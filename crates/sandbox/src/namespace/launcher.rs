@@ -12,12 +12,13 @@ use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
 use rustix::io::IoSlice;
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, send, sendmsg};
 
 use super::guest_process::GuestProcess;
 use crate::Error;
@@ -28,22 +29,65 @@ use crate::link::Link;
 #[derive(Debug, Default)]
 pub(super) struct Launcher {
     running: Mutex<Option<Arc<Running>>>,
+    /// How many there were so far.
+    families: AtomicU64,
+}
+
+/// Chambers that may have each other's networks, one after the other, as long as no command has used them.
+#[derive(Debug)]
+pub(super) struct Family {
+    launcher: Arc<Launcher>,
+    /// Zero for chambers that are strangers to each other.
+    number: u64,
+}
+
+impl Family {
+    /// Has a PID 1 made, which waits for its seal.
+    pub(super) fn launch(&self) -> Result<GuestProcess, Error> {
+        self.launcher.launch(self.number)
+    }
+}
+
+impl Drop for Family {
+    fn drop(&mut self) {
+        let running = self.launcher.running.lock();
+        if let Some(running) = &*running.unwrap_or_else(PoisonError::into_inner) {
+            // One that is gone has nothing of ours.
+            let _ = running.dismiss(self.number);
+        }
+    }
 }
 
 impl Launcher {
-    /// Has a PID 1 made, which waits for its seal.
-    pub(super) fn launch(&self) -> Result<GuestProcess, Error> {
+    pub(super) fn family(self: Arc<Self>) -> Family {
+        let number = self.families.fetch_add(1, Ordering::Relaxed) + 1;
+        Family {
+            launcher: self,
+            number,
+        }
+    }
+
+    pub(super) fn strangers(self: Arc<Self>) -> Family {
+        Family {
+            launcher: self,
+            number: 0,
+        }
+    }
+
+    fn launch(&self, family: u64) -> Result<GuestProcess, Error> {
         let (socket, guests) =
             UnixStream::pair().map_err(|error| Error::host("cannot make a socket pair", error))?;
         let link = Link::new(socket)?;
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let launcher = match &*running {
-            Some(launcher) if launcher.order(guests.as_fd()).is_ok() => Arc::clone(launcher),
+            Some(launcher) if launcher.order(guests.as_fd(), family).is_ok() => {
+                Arc::clone(launcher)
+            }
             // There is none, or somebody has ended it.
             Some(_) | None => {
                 let launcher = Arc::new(Running::start()?);
                 launcher
-                    .order(guests.as_fd())
+                    .order(guests.as_fd(), family)
                     .map_err(|errno| Error::host("cannot reach the launcher", errno))?;
                 Arc::clone(running.insert(launcher))
             }
@@ -92,14 +136,20 @@ impl Running {
     }
 
     /// Passes on the socket of a chamber.
-    fn order(&self, socket: BorrowedFd<'_>) -> rustix::io::Result<()> {
+    fn order(&self, socket: BorrowedFd<'_>, family: u64) -> rustix::io::Result<()> {
         let sockets = [socket];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         let pushed = ancillary.push(SendAncillaryMessage::ScmRights(&sockets));
         assert!(pushed, "the buffer has room for one socket");
-        let order = [IoSlice::new(&[0])];
+        let order = family.to_le_bytes();
+        let order = [IoSlice::new(&order)];
         sendmsg(&self.orders, &order, &mut ancillary, SendFlags::NOSIGNAL).map(drop)
+    }
+
+    /// Says that no more chambers of this family will come.
+    fn dismiss(&self, family: u64) -> rustix::io::Result<()> {
+        send(&self.orders, &family.to_le_bytes(), SendFlags::NOSIGNAL).map(drop)
     }
 }
 
@@ -122,10 +172,10 @@ mod tests {
     #[test]
     fn a_launcher_that_is_gone_is_replaced() {
         let launcher = Launcher::default();
-        let first = launcher.launch().unwrap();
+        let first = launcher.launch(0).unwrap();
         let running = launcher.running.lock().unwrap().clone().unwrap();
         running.orders.shutdown(Shutdown::Both).unwrap();
-        let second = launcher.launch().unwrap();
+        let second = launcher.launch(0).unwrap();
         let replacement = launcher.running.lock().unwrap().clone().unwrap();
         assert!(!Arc::ptr_eq(&running, &replacement));
         // Their ends are waited for here.

@@ -11,6 +11,7 @@ const APPLETS: &str = "cat cut dd echo env grep head hostname id ifconfig kill l
                        sh sleep stat tail touch tr true unshare wc yes";
 
 const ATTEMPT_SOURCE: &str = include_str!("attempt.c");
+const NETWORK_SOURCE: &str = include_str!("network.c");
 
 /// Where to put the base instead of the build's own directory, for tests of other file systems.
 pub(crate) const PLACE: &str = "KILN_TEST_BASE_PLACE";
@@ -29,6 +30,7 @@ fn find_or_make() -> PathBuf {
     let key = (
         APPLETS,
         ATTEMPT_SOURCE,
+        NETWORK_SOURCE,
         fs::metadata(busybox).unwrap().len(),
     );
     make_once("base", &key, |base| fill(base, busybox))
@@ -64,6 +66,7 @@ fn fill(base: &Path, busybox: &str) {
     }
     // A program that makes any system call, for the calls no ordinary program makes.
     run_compiler(ATTEMPT_SOURCE, &base.join("bin/attempt"), &["-static"]);
+    run_compiler(NETWORK_SOURCE, &base.join("bin/network"), &["-static"]);
     fs::write(base.join("etc/release"), "base\n").unwrap();
     // Like other images: anyone may write to `/tmp`.
     fs::set_permissions(base.join("tmp"), fs::Permissions::from_mode(0o1777)).unwrap();

@@ -22,6 +22,8 @@ mod firecracker;
 #[cfg(test)]
 mod hosts;
 #[cfg(test)]
+mod kept_networks;
+#[cfg(test)]
 mod leftovers;
 #[cfg(test)]
 mod network;
