@@ -6,7 +6,6 @@ mod run;
 mod unit;
 mod update;
 
-use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -114,9 +113,8 @@ pub(super) fn agents(
     backend: Box<dyn Backend>,
 ) -> Result<Agents, Failure> {
     make_directory(&config.data_dir)?;
-    let blocked = addresses_of(&config.server_url);
     let host = host_facts(backend.name());
-    let executor = executor(&config.data_dir, quiet, blocked, backend)?;
+    let executor = executor(&config.data_dir, quiet, Some(&config.server_url), backend)?;
     let http = http_client()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let (executor, entropy) = (Arc::new(executor), Arc::new(SystemEntropy));
@@ -125,27 +123,11 @@ pub(super) fn agents(
         .map_err(|error| explain(&error))
 }
 
-/// Where a server is, so that jobs with a network do not reach it. A name that does not resolve now resolves for nobody.
-fn addresses_of(server_url: &str) -> Vec<IpAddr> {
-    let Ok(url) = reqwest::Url::parse(server_url) else {
-        return Vec::new();
-    };
-    let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
-        return Vec::new();
-    };
-    let addresses = (host, port).to_socket_addrs();
-    addresses
-        .into_iter()
-        .flatten()
-        .map(|address| address.ip())
-        .collect()
-}
-
 /// Chambers on this host, with nothing of an earlier process in their way.
 fn executor(
     data: &Path,
     quiet: QuietHost,
-    blocked: Vec<IpAddr>,
+    server: Option<&str>,
     backend: Box<dyn Backend>,
 ) -> Result<SandboxExecutor, Failure> {
     kiln_sandbox::sweep().map_err(|error| broke(&error))?;
@@ -153,7 +135,7 @@ fn executor(
     SandboxExecutor::open(
         SandboxExecutorConfig {
             quiet: Some(quiet),
-            blocked,
+            server: server.map(str::to_owned),
             ..SandboxExecutorConfig::new(data.join("cache"))
         },
         backend,

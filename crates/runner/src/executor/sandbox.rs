@@ -1,5 +1,6 @@
 //! Executes jobs in sandboxes: pull, unpack, prepare, then every iteration over a fresh writable layer.
 
+mod control_plane;
 mod local;
 mod measured;
 mod prepared;
@@ -9,14 +10,13 @@ mod task;
 mod turns;
 
 use std::fmt;
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use kiln_image::{
-    Cache, CacheError, Client, Command, Credentials, Guard, Layout, Overrides, Platform, Progress,
-    RegistryUrl, Repository, Version,
+    Cache, CacheError, Client, Command, Credentials, Guard, Layout, NotARegistryUrl, Overrides,
+    Platform, Progress, RegistryUrl, Repository, Version,
 };
 use kiln_model::v0::{Architecture, ClaimedJob, Conditions, OperatingSystem, PairedTurns, Spec};
 use kiln_model::{Clock, Digest, Millis};
@@ -48,8 +48,8 @@ pub struct SandboxExecutorConfig {
     pub missing_limits: Missing,
     /// How the host is kept still; without it, results carry no noise receipt.
     pub quiet: Option<QuietHost>,
-    /// Addresses that jobs with a network must not reach: the control plane's.
-    pub blocked: Vec<IpAddr>,
+    /// Whose jobs these are, as a URL: those with a network must not reach it. None has jobs of its own only.
+    pub server: Option<String>,
 }
 
 impl SandboxExecutorConfig {
@@ -61,7 +61,7 @@ impl SandboxExecutorConfig {
             processes: 4_096,
             missing_limits: Missing::Refuse,
             quiet: None,
-            blocked: Vec::new(),
+            server: None,
         }
     }
 }
@@ -217,7 +217,7 @@ impl Shared {
     ) -> Result<Parts, StageError> {
         let image = self.image(job, digest, conditions).await?;
         let files = job.config.file_paths.clone().unwrap_or_default();
-        let chamber = self.chamber_spec(&job.spec);
+        let chamber = self.chamber_spec(job).await?;
         let parts = self
             .seal(image, &overrides(job), files, chamber, conditions)
             .await?;
@@ -284,11 +284,7 @@ impl Shared {
     ) -> Result<Guard, StageError> {
         let started = self.clock.monotonic();
         let pull_error = |error: &dyn std::error::Error| StageError::new(Stage::Pull, error);
-        let registry: RegistryUrl = job
-            .config
-            .registry
-            .parse()
-            .map_err(|error| pull_error(&error))?;
+        let registry = registry_of(job)?;
         let project = job.config.project.to_string();
         let repository: Repository = project.parse().map_err(|error| pull_error(&error))?;
         let credentials = Credentials::Bearer(job.oci_token.clone());
@@ -343,13 +339,22 @@ impl Shared {
         Ok(image)
     }
 
-    fn chamber_spec(&self, spec: &Spec) -> ChamberSpec {
-        ChamberSpec {
+    async fn chamber_spec(&self, job: &ClaimedJob) -> Result<ChamberSpec, StageError> {
+        let spec = &job.spec;
+        let blocked = if spec.network {
+            let server = self.config.server.iter().cloned();
+            let control_plane: Vec<String> =
+                server.chain([registry_of(job)?.to_string()]).collect();
+            control_plane::addresses(&control_plane).await?
+        } else {
+            Vec::new()
+        };
+        Ok(ChamberSpec {
             cpus: spec.cpu,
             memory_bytes: spec.memory,
             disk_bytes: spec.disk,
             network: spec.network,
-            blocked: self.config.blocked.clone(),
+            blocked,
             cores: self
                 .config
                 .quiet
@@ -359,13 +364,18 @@ impl Shared {
             processes: self.config.processes,
             missing_limits: self.config.missing_limits,
             ..ChamberSpec::default()
-        }
+        })
     }
 
     fn since(&self, started: Millis) -> u64 {
         let span = self.clock.monotonic().since(started);
         u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
     }
+}
+
+fn registry_of(job: &ClaimedJob) -> Result<RegistryUrl, StageError> {
+    let registry = job.config.registry.parse();
+    registry.map_err(|error: NotARegistryUrl| StageError::new(Stage::Pull, &error))
 }
 
 /// Refuses what this executor cannot give.

@@ -29,16 +29,30 @@ pub fn sweep() -> Result<usize, Error> {
 pub(crate) fn sweep_below(root: &Path) -> Result<usize, Error> {
     let mut abandoned = Vec::new();
     find_abandoned(root, 0, &mut abandoned);
+    let mut removed = 0;
     for group in &abandoned {
         end_members(group);
-        remove_directory(group).map_err(|error| {
-            Error::host(
-                format!("cannot remove the group {}", group.display()),
-                error,
-            )
-        })?;
+        match remove_directory(group) {
+            Ok(()) => removed += 1,
+            // It waits for a sweep of its owner's.
+            Err(error) if is_another_users(&error) => tracing::warn!(
+                group = %group.display(),
+                "a group that another user's runner has left is still there"
+            ),
+            Err(error) => {
+                let what = format!("cannot remove the group {}", group.display());
+                return Err(Error::host(what, error));
+            }
+        }
     }
-    Ok(abandoned.len())
+    Ok(removed)
+}
+
+fn is_another_users(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+    )
 }
 
 /// A group comes after those below it: only an empty one can be removed.
@@ -80,6 +94,11 @@ fn end_members(group: &Path) {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use rustix::process::Uid;
+    use rustix::thread::set_thread_res_uid;
+
     use super::*;
 
     #[test]
@@ -93,5 +112,26 @@ mod tests {
         assert_eq!(sweep_below(root.path()).unwrap(), 2);
         assert!(!abandoned.exists());
         assert!(living.exists());
+    }
+
+    #[test]
+    fn what_another_user_has_left_stays_and_is_in_nobodys_way() {
+        let root = tempfile::tempdir().unwrap();
+        let abandoned = root.path().join("kiln-run-1-1-0");
+        fs::create_dir(&abandoned).unwrap();
+        fs::set_permissions(root.path(), fs::Permissions::from_mode(0o555)).unwrap();
+        let removed = std::thread::scope(|scope| {
+            let ordinary = scope.spawn(|| {
+                // Of this thread only. An ordinary user is one already.
+                let nobody = Uid::from_raw(65_534);
+                let _ = set_thread_res_uid(nobody, nobody, nobody);
+                sweep_below(root.path())
+            });
+            ordinary.join().unwrap()
+        });
+        assert_eq!(removed.unwrap(), 0);
+        assert!(abandoned.exists());
+        fs::set_permissions(root.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(sweep_below(root.path()).unwrap(), 1);
     }
 }

@@ -28,7 +28,7 @@ pub(in crate::commands) fn run(context: &Context<'_>, wanted: &RunnerRun) -> Res
     let execution = runtime()?.block_on(async {
         let mut stop = StopSignals::install()?;
         let chambers = backend::chosen(context, &data)?;
-        let executor = executor(&data, quiet, Vec::new(), chambers)?;
+        let executor = executor(&data, quiet, None, chambers)?;
         let cancel = CancellationToken::new();
         let running = executor.run_local(job, cancel.clone());
         let mut running = std::pin::pin!(running);

@@ -68,7 +68,7 @@ impl Bench {
         let clock = host_clock();
         let config = SandboxExecutorConfig {
             missing_limits: Missing::Accept,
-            blocked: vec![network::CONTROL_PLANE],
+            server: Some(format!("http://{}", network::CONTROL_PLANE)),
             ..SandboxExecutorConfig::new(directory.path().join("cache"))
         };
         let http = reqwest::Client::new();
