@@ -230,6 +230,12 @@ pub(crate) const KNOWN: &[Known] = &[
         "whether jobs may run as plain processes of their host, with all that the runner may do: on or off",
     ),
     known(
+        "accept-missing-limits",
+        "KILN_ACCEPT_MISSING_LIMITS",
+        Some("off"),
+        "whether a runner takes jobs though its host cannot enforce every limit of theirs: on or off",
+    ),
+    known(
         "kernel",
         "KILN_KERNEL",
         None,

@@ -29,7 +29,7 @@ mod survey;
 
 pub use backend::{Backend, Chamber, FAR_AHEAD};
 pub use cancel::CancelToken;
-pub use cgroup::sweep;
+pub use cgroup::{check_limits, sweep};
 pub use command::{Command, FileLimit, Limits, Resource};
 pub use error::Error;
 pub use exit::{CollectedFile, Exit, Outcome, Sealed, StreamEnd, Usage};

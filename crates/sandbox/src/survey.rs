@@ -9,7 +9,7 @@ use crate::firecracker::FirecrackerConfig;
 use crate::microvm::GuestKernel;
 use crate::programs::locate;
 use crate::qemu::program_for_this_host;
-use crate::{Check, Host, network, probe_kvm};
+use crate::{Check, Host, check_limits, network, probe_kvm};
 
 /// Programs and files that were named; what was not is looked for in the usual places.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +33,8 @@ pub struct Finding {
 pub struct Survey {
     pub kvm: Check,
     pub kernel: Check,
+    /// Of memory, swap, CPU time and processes, for chambers that are no machines.
+    pub limits: Check,
     /// For specs with a network.
     pub network: Check,
     pub backends: Vec<Finding>,
@@ -73,6 +75,7 @@ impl Survey {
         Self {
             kvm,
             kernel,
+            limits: check_limits(),
             network: network::check(),
             backends,
             auto,

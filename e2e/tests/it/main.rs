@@ -17,6 +17,8 @@ mod leftovers;
 #[cfg(test)]
 mod live;
 #[cfg(test)]
+mod ordinary_user;
+#[cfg(test)]
 mod outputs;
 #[cfg(test)]
 mod paired;

@@ -98,6 +98,11 @@ pub(crate) struct Chambers {
     /// [env: KILN_DANGER_ALLOW_NO_SANDBOX=on]
     #[arg(long)]
     pub(crate) danger_allow_no_sandbox: bool,
+
+    /// Run jobs although this host cannot enforce every limit of theirs, as for an ordinary user without control groups of
+    /// their own; results tell which [env: KILN_ACCEPT_MISSING_LIMITS=on]
+    #[arg(long)]
+    pub(crate) accept_missing_limits: bool,
 }
 
 impl Chambers {
@@ -112,6 +117,10 @@ impl Chambers {
             (
                 "danger-allow-no-sandbox",
                 self.danger_allow_no_sandbox.then(|| "on".to_owned()),
+            ),
+            (
+                "accept-missing-limits",
+                self.accept_missing_limits.then(|| "on".to_owned()),
             ),
         ]
     }
@@ -176,10 +185,6 @@ pub(crate) struct RunnerRun {
     /// Go on after an iteration that fails
     #[arg(long)]
     pub(crate) allow_failure: bool,
-
-    /// Run although this host cannot enforce every limit
-    #[arg(long)]
-    pub(crate) accept_missing_limits: bool,
 
     /// Directory for the cache of images [env: KILN_RUNNER_DATA] [default: kiln-runner]
     #[arg(long, value_name = "DIR")]

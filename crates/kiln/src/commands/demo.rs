@@ -4,6 +4,7 @@ mod image;
 mod show;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use kiln_client::{Client, Comparing, PerfQuery};
 use kiln_model::v0::{Job, NewRun, NewRunJob, Report};
 use kiln_model::{Clock, JobUuid, Millis, Status};
 use kiln_runner::{AgentConfig, QuietHost, Shutdown};
+use kiln_sandbox::Missing;
 use kiln_server::{Server, ServerConfig};
 use kiln_store::{StoreConfig, SystemClock, SystemEntropy};
 
@@ -47,10 +49,18 @@ pub(super) fn run(context: &Context<'_>, demo: &Demo) -> Result<Exit, Failure> {
     };
     let directory = tempfile::Builder::new().prefix("kiln-demo-").tempdir()?;
     let outcome = runtime.block_on(async {
-        tokio::select! {
-            story = play(context, directory.path()) => story,
+        context.terminal.progress("starting a server");
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let mut stages = Stages::new(Arc::clone(&clock));
+        let server = start_server(directory.path(), Arc::clone(&clock)).await?;
+        stages.done("server started");
+        let story = tokio::select! {
+            story = play(context, directory.path(), &server, clock, stages) => story,
             () = stop.received() => Err(Failure::new(Exit::Interrupted, "interrupted")),
-        }
+        };
+        context.terminal.progress("stopping");
+        server.stop().await;
+        story
     });
     // What still runs ends with the runtime, before the directory goes.
     drop(runtime);
@@ -70,20 +80,20 @@ pub(super) fn run(context: &Context<'_>, demo: &Demo) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-async fn play(context: &Context<'_>, directory: &std::path::Path) -> Result<Story, Failure> {
+async fn play(
+    context: &Context<'_>,
+    directory: &Path,
+    server: &Server,
+    clock: Arc<dyn Clock>,
+    mut stages: Stages,
+) -> Result<Story, Failure> {
     let terminal = context.terminal;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let mut stages = Stages::new(Arc::clone(&clock));
-
-    terminal.progress("starting a server");
-    let server = start_server(directory, Arc::clone(&clock)).await?;
     let url = server.public_url().to_owned();
     let admin = server
         .admin_key()
         .map(str::to_owned)
         .ok_or_else(|| Failure::unexpected("a new server made no administrator key"))?;
     let client = Client::new(&url, Some(&admin)).map_err(from_client)?;
-    stages.done("server started");
 
     terminal.progress("starting a runner");
     let key = up::local_runner(&client).await?;
@@ -95,6 +105,8 @@ async fn play(context: &Context<'_>, directory: &std::path::Path) -> Result<Stor
             data_dir: directory.join("runner"),
         },
         1,
+        // The benchmark is ours, and the demo is for everyone. What was missing is told at its end.
+        Missing::Accept,
         QuietHost::untouched(),
         runner::backend::namespaces(),
     )?;
@@ -122,14 +134,10 @@ async fn play(context: &Context<'_>, directory: &std::path::Path) -> Result<Stor
         Ok(outcome) => drop(outcome.map_err(|error| runner::explain(&error))?),
         Err(error) => return Err(Failure::unexpected("the runner broke").because(&error)),
     }
-    server.stop().await;
     story
 }
 
-async fn start_server(
-    directory: &std::path::Path,
-    clock: Arc<dyn Clock>,
-) -> Result<Server, Failure> {
+async fn start_server(directory: &Path, clock: Arc<dyn Clock>) -> Result<Server, Failure> {
     let data = directory.join("server");
     std::fs::create_dir(&data)?;
     let entropy = Arc::new(SystemEntropy);

@@ -14,7 +14,7 @@ use kiln_runner::{
     AgentConfig, AgentError, Agents, Ended, Program, QuietHost, SandboxExecutor,
     SandboxExecutorConfig, Shutdown, Standing, host_facts,
 };
-use kiln_sandbox::Backend;
+use kiln_sandbox::{Backend, BaseKind, Check, Missing, check_limits};
 use kiln_store::{SystemClock, SystemEntropy};
 
 use super::Context;
@@ -47,7 +47,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
         let mut stop = StopSignals::install()?;
         loop {
             let chambers = backend::chosen(context, &config.data_dir)?;
-            let mut agents = agents(&config, slots, quiet.clone(), chambers)?;
+            let mut agents = agents(&config, slots, accepted(context)?, quiet.clone(), chambers)?;
             if updates {
                 agents = agents.with_updates();
             }
@@ -109,12 +109,18 @@ async fn run_agents(
 pub(super) fn agents(
     config: &AgentConfig,
     slots: u32,
+    missing_limits: Missing,
     quiet: QuietHost,
     backend: Box<dyn Backend>,
 ) -> Result<Agents, Failure> {
     make_directory(&config.data_dir)?;
     let host = host_facts(backend.name());
-    let executor = executor(&config.data_dir, quiet, Some(&config.server_url), backend)?;
+    let home = Home {
+        data: &config.data_dir,
+        server: Some(&config.server_url),
+        missing_limits,
+    };
+    let executor = executor(home, quiet, backend)?;
     let http = http_client()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let (executor, entropy) = (Arc::new(executor), Arc::new(SystemEntropy));
@@ -123,26 +129,59 @@ pub(super) fn agents(
         .map_err(|error| explain(&error))
 }
 
+/// Whether jobs run without the limits that this host cannot enforce.
+pub(super) fn accepted(context: &Context<'_>) -> Result<Missing, Failure> {
+    Ok(match context.settings.is_on("accept-missing-limits")? {
+        true => Missing::Accept,
+        false => Missing::Refuse,
+    })
+}
+
+/// Where and for whom jobs are executed.
+struct Home<'a> {
+    data: &'a Path,
+    server: Option<&'a str>,
+    missing_limits: Missing,
+}
+
 /// Chambers on this host, with nothing of an earlier process in their way.
 fn executor(
-    data: &Path,
+    home: Home<'_>,
     quiet: QuietHost,
-    server: Option<&str>,
     backend: Box<dyn Backend>,
 ) -> Result<SandboxExecutor, Failure> {
     kiln_sandbox::sweep().map_err(|error| broke(&error))?;
+    // Better said now than by every job. The limits of a machine are its own.
+    if home.missing_limits == Missing::Refuse && backend.base_kind() == BaseKind::Directory {
+        can_be_limited(&check_limits())?;
+    }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     SandboxExecutor::open(
         SandboxExecutorConfig {
             quiet: Some(quiet),
-            server: server.map(str::to_owned),
-            ..SandboxExecutorConfig::new(data.join("cache"))
+            server: home.server.map(str::to_owned),
+            missing_limits: home.missing_limits,
+            ..SandboxExecutorConfig::new(home.data.join("cache"))
         },
         backend,
         http_client()?,
         Arc::clone(&clock),
     )
     .map_err(|error| broke(&error))
+}
+
+fn can_be_limited(limits: &Check) -> Result<(), Failure> {
+    if limits.works {
+        return Ok(());
+    }
+    let fix = limits.fix.as_deref().unwrap_or_default();
+    Err(Failure::unexpected(format!(
+        "this host cannot enforce the limits of jobs: {}",
+        limits.detail
+    ))
+    .hint(format!(
+        "{fix}, or run jobs without these limits with --accept-missing-limits"
+    )))
 }
 
 fn http_client() -> Result<reqwest::Client, Failure> {

@@ -49,7 +49,13 @@ async fn with_runner(
         data_dir: plan.data.join("runner"),
     };
     let backend = runner::backend::chosen(context, &config.data_dir)?;
-    let agents = runner::agents(&config, slots, QuietHost::untouched(), backend)?;
+    let agents = runner::agents(
+        &config,
+        slots,
+        runner::accepted(context)?,
+        QuietHost::untouched(),
+        backend,
+    )?;
     let shutdown = Shutdown::default();
     let agents = tokio::spawn(agents.run(shutdown.clone()));
     let ended = until_told(server, stop).await;

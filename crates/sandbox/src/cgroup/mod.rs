@@ -3,6 +3,7 @@
 //! Hosts differ: all controllers in one v2 tree, each in a v1 tree of its own, or both kinds side by side. Each controller
 //! is used where the host has it. One group is made for each run, below the group of this process, and removed after it.
 
+mod check;
 mod controller;
 mod files;
 mod group;
@@ -11,6 +12,7 @@ mod name;
 mod sweep;
 mod usage;
 
+pub use check::check_limits;
 pub(crate) use group::{Group, remove_directory};
 pub(crate) use hierarchy::Hierarchies;
 pub(crate) use name::{fresh_name, owner_is_gone};

@@ -7,11 +7,11 @@ use std::time::Duration;
 use kiln_image::Overrides;
 use kiln_model::v0::JobOutput;
 use kiln_runner::{Execution, LocalImage, LocalJob, Verdict};
-use kiln_sandbox::{ChamberSpec, Missing};
+use kiln_sandbox::ChamberSpec;
 use tokio_util::sync::CancellationToken;
 
 use super::quiet::quiet_host;
-use super::{backend, executor};
+use super::{Home, accepted, backend, executor};
 use crate::cli::RunnerRun;
 use crate::commands::Context;
 use crate::commands::server::{StopSignals, make_directory, runtime};
@@ -24,11 +24,17 @@ pub(in crate::commands) fn run(context: &Context<'_>, wanted: &RunnerRun) -> Res
     make_directory(&data)?;
     let quiet = quiet_host(context, &data)?;
     let mut job = job(wanted)?;
+    job.chamber.missing_limits = accepted(context)?;
     job.chamber.cores = quiet.benchmark_cores();
     let execution = runtime()?.block_on(async {
         let mut stop = StopSignals::install()?;
         let chambers = backend::chosen(context, &data)?;
-        let executor = executor(&data, quiet, None, chambers)?;
+        let home = Home {
+            data: &data,
+            server: None,
+            missing_limits: accepted(context)?,
+        };
+        let executor = executor(home, quiet, chambers)?;
         let cancel = CancellationToken::new();
         let running = executor.run_local(job, cancel.clone());
         let mut running = std::pin::pin!(running);
@@ -73,11 +79,6 @@ fn job(wanted: &RunnerRun) -> Result<LocalJob, Failure> {
             memory_bytes: u64::from(wanted.memory) * MIB,
             disk_bytes: u64::from(wanted.disk) * MIB,
             network: wanted.network,
-            missing_limits: if wanted.accept_missing_limits {
-                Missing::Accept
-            } else {
-                Missing::Refuse
-            },
             ..ChamberSpec::default()
         },
         timeout: Duration::from_secs(u64::from(wanted.timeout)),
