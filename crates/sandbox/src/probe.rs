@@ -42,7 +42,7 @@ impl Host {
             Ok(layers) => Probe {
                 namespaces: Check {
                     works: true,
-                    detail: "a chamber was made and a program ran in it".to_owned(),
+                    detail: told_of(&layers),
                     fix: None,
                 },
                 layers,
@@ -57,6 +57,18 @@ impl Host {
             },
         }
     }
+}
+
+/// Limits have a check of their own.
+fn told_of(layers: &[Layer]) -> String {
+    let made = "a chamber was made and a program ran in it".to_owned();
+    let limits = ["memory", "swap", "cpu", "pids", "cpuacct"];
+    let weak = layers
+        .iter()
+        .filter(|layer| !layer.applied && !limits.contains(&layer.name.as_str()));
+    weak.fold(made, |told, layer| {
+        format!("{told}; without {}: {}", layer.name, layer.detail)
+    })
 }
 
 fn run_in_empty_chamber(clock: Arc<dyn Clock>) -> Result<Vec<Layer>, Error> {
@@ -97,11 +109,29 @@ fn fix_for(error: &Error) -> Option<String> {
         (Stage::Overlay, "load overlayfs: modprobe overlay"),
         (
             Stage::Proc,
-            "run on a host whose /proc is not covered by other mounts",
+            "uncover /proc; for a container: docker run --security-opt systempaths=unconfined",
         ),
     ];
     fixes
         .into_iter()
         .find(|(at, _)| at == stage)
         .map(|(_, fix)| fix.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_weak_layer_is_told_and_a_missing_limit_is_told_elsewhere() {
+        let layers = [
+            Layer::applied("seccomp", "allow-list"),
+            Layer::missing("landlock", "this kernel has none"),
+            Layer::missing("memory", "Permission denied"),
+        ];
+        assert_eq!(
+            told_of(&layers),
+            "a chamber was made and a program ran in it; without landlock: this kernel has none"
+        );
+    }
 }

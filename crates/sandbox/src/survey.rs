@@ -11,6 +11,19 @@ use crate::programs::locate;
 use crate::qemu::program_for_this_host;
 use crate::{Check, Host, check_limits, network, probe_kvm};
 
+/// On Debian, without installing it.
+const FETCH_KERNEL: &str = if cfg!(target_arch = "aarch64") {
+    "K=~/.local/share/kiln/kernel; mkdir -p $K && cd $(mktemp -d) && apt-get download $(apt-cache depends \
+     linux-image-cloud-arm64 | awk '/Depends: linux-image/ {print $2}') && dpkg-deb --extract *.deb $K"
+} else {
+    "K=~/.local/share/kiln/kernel; mkdir -p $K && cd $(mktemp -d) && apt-get download $(apt-cache depends \
+     linux-image-cloud-amd64 | awk '/Depends: linux-image/ {print $2}') && dpkg-deb --extract *.deb $K"
+};
+
+const FETCH_FIRECRACKER: &str = "F=v1.15.1-$(uname -m); curl -fsSL \
+     https://github.com/firecracker-microvm/firecracker/releases/download/v1.15.1/firecracker-$F.tgz | tar xz && \
+     install release-$F/firecracker-$F /usr/local/bin/firecracker";
+
 /// Programs and files that were named; what was not is looked for in the usual places.
 #[derive(Clone, Debug, Default)]
 pub struct Programs {
@@ -113,24 +126,14 @@ fn look_for_kernel(programs: &Programs) -> (Check, Option<GuestKernel>) {
             let detail = format!("{} ({release})", kernel.image().display());
             (yes(detail), Some(kernel))
         }
-        Err(error) => (
-            no(
-                error.to_string(),
-                "name one with --kernel, or fetch Debian's: apt-get download linux-image-cloud-amd64's dependency and \
-                 dpkg-deb --extract it to ~/.local/share/kiln/kernel",
-            ),
-            None,
-        ),
+        Err(error) => (no(error.to_string(), FETCH_KERNEL), None),
     }
 }
 
 fn firecracker(programs: &Programs, kvm: &Check, kernel: Option<&GuestKernel>) -> Check {
     let named = programs.firecracker.as_deref();
     let Ok(program) = locate(named.unwrap_or_else(|| Path::new("firecracker"))) else {
-        return no(
-            "no program firecracker".to_owned(),
-            "install Firecracker 1.15.1 or later, or name it with --firecracker",
-        );
+        return no("no program firecracker".to_owned(), FETCH_FIRECRACKER);
     };
     let Some(kernel) = kernel else {
         return no("no guest kernel".to_owned(), "name one with --kernel");
@@ -142,7 +145,7 @@ fn firecracker(programs: &Programs, kvm: &Check, kernel: Option<&GuestKernel>) -
         work_dir: std::env::temp_dir(),
     };
     match config.check_version() {
-        Err(error) => no(error.to_string(), "install Firecracker 1.15.1 or later"),
+        Err(error) => no(error.to_string(), FETCH_FIRECRACKER),
         Ok(version) if !kvm.works => Check {
             works: false,
             detail: format!("version {version}, but KVM is of no use: {}", kvm.detail),
