@@ -244,6 +244,10 @@ impl Owner {
             }
             Heard::Message(message) => Event::Received(message),
             Heard::Refused => {
+                if self.is_reachable {
+                    tracing::warn!("{server} does not take this runner's key any more");
+                }
+                self.is_reachable = false;
                 self.connection = None;
                 Event::Refused
             }

@@ -142,7 +142,7 @@ impl State {
         match event {
             Event::Connected => self.connected(now, &mut effects),
             Event::Disconnected => self.disconnected(moment, &mut effects),
-            Event::Refused => self.exit(Exit::Unauthorized, &mut effects),
+            Event::Refused => self.refused(moment, &mut effects),
             Event::Received(message) => self.received(message, now, &mut effects),
             Event::SetUp(result) => self.set_up(result, now, &mut effects),
             Event::Executed(delivery) => self.executed(delivery, &mut effects),
@@ -175,6 +175,18 @@ impl State {
         self.duty.channel_lost(moment.now);
         if matches!(self.duty, Duty::Free { .. }) && self.ending != Ending::No {
             self.exit(Exit::Done, effects);
+        }
+    }
+
+    /// A job that has begun is worth its result, which waits in the spool for a runner with a key that is good.
+    fn refused(&mut self, moment: Moment, effects: &mut Vec<Effect>) {
+        match &self.duty {
+            Duty::Executing { .. } | Duty::Stopping { .. } | Duty::Spooling { .. } => {
+                self.disconnected(moment, effects);
+            }
+            Duty::Free { .. } | Duty::SettingUp { .. } | Duty::Delivering { .. } => {
+                self.exit(Exit::Unauthorized, effects);
+            }
         }
     }
 

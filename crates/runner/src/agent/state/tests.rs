@@ -68,10 +68,14 @@ impl Machine {
         self.after(Duration::from_secs(1))
     }
 
-    pub(super) fn connect(&mut self) -> Vec<Effect> {
+    fn dial(&mut self) {
         while self.on(Event::Tick) != [Effect::Connect] {
             self.now = self.state.next_wake().unwrap();
         }
+    }
+
+    pub(super) fn connect(&mut self) -> Vec<Effect> {
+        self.dial();
         self.on(Event::Connected)
     }
 
@@ -451,6 +455,22 @@ fn a_refused_key_ends_the_agent() {
     );
     assert_eq!(machine.state.phase(), Phase::Ended);
     assert_eq!(machine.second(), []);
+}
+
+#[test]
+fn a_key_that_is_refused_during_a_job_ends_the_agent_when_the_result_is_spooled() {
+    let mut machine = Machine::executing();
+    machine.on(Event::Disconnected);
+    machine.dial();
+    assert_eq!(machine.on(Event::Refused), []);
+    assert_eq!(machine.state.phase(), Phase::Executing);
+    machine.on(Event::Executed(result(JOB)));
+    machine.on(Event::Spooled);
+    machine.dial();
+    assert_eq!(
+        machine.on(Event::Refused),
+        [Effect::Exit(Exit::Unauthorized)]
+    );
 }
 
 #[test]
