@@ -16,8 +16,9 @@ const SEALING: Duration = Duration::from_secs(30);
 /// From SIGKILL to the guest's report; after that the guest itself is killed.
 const DYING: Duration = Duration::from_secs(5);
 
-/// For the files after the command's end.
-const COLLECTING: Duration = Duration::from_mins(1);
+/// For the files after the command's end. With what may come before it, this ends within the minute that servers wait
+/// beyond a job's timeout.
+const COLLECTING: Duration = Duration::from_secs(40);
 
 /// Why a run was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,6 +182,19 @@ mod tests {
         let mut deadlines = running(50);
         deadlines.cancel(Millis(1001));
         assert_eq!(deadlines.exited(Millis(1002)), Some(Action::Destroy));
+    }
+
+    #[test]
+    fn a_deaf_command_and_its_files_take_less_than_a_minute_after_the_timeout() {
+        let mut deadlines = running(5_000);
+        let timeout = deadlines.next_alarm().unwrap();
+        deadlines.check(timeout);
+        let deaf = deadlines.next_alarm().unwrap();
+        assert_eq!(deadlines.check(deaf), Some(Action::Force));
+        let dead = deadlines.next_alarm().unwrap();
+        deadlines.exited(dead);
+        let collected = deadlines.next_alarm().unwrap();
+        assert!(collected.since(timeout) < Duration::from_mins(1));
     }
 
     #[test]
