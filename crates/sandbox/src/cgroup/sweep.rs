@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::files::write;
 use super::group::remove_directory;
 use super::hierarchy::Hierarchies;
 use super::name;
@@ -13,6 +14,9 @@ use crate::Error;
 
 /// Deeper than any host's tree; a bound all the same.
 const MAX_DEPTH: usize = 16;
+
+/// More than the busiest group needs.
+const MAX_LOOKS: u32 = 1000;
 
 /// Removes the groups, network filters and devices of runs whose process is gone, and ends whatever still lives in them. Returns
 /// how many it removed.
@@ -79,16 +83,26 @@ fn find_abandoned(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// Ends them again and again where that takes several looks: those who are being born are not among them yet.
 fn end_members(group: &Path) {
-    let members =
-        fs::read_to_string(group.join("cgroup.procs")).unwrap_or_else(|_: io::Error| String::new());
-    for pid in members
-        .lines()
-        .filter_map(|line| line.parse().ok())
-        .filter_map(Pid::from_raw)
-    {
-        // A member that ends by itself in the meantime is what we want.
-        let _ = kill_process(pid, Signal::KILL);
+    if write(group, "cgroup.kill", "1").is_ok() {
+        return;
+    }
+    for _ in 0..MAX_LOOKS {
+        let members = fs::read_to_string(group.join("cgroup.procs"))
+            .unwrap_or_else(|_: io::Error| String::new());
+        let members: Vec<Pid> = members
+            .lines()
+            .filter_map(|line| line.parse().ok())
+            .filter_map(Pid::from_raw)
+            .collect();
+        if members.is_empty() {
+            return;
+        }
+        for pid in members {
+            // A member that ends by itself in the meantime is what we want.
+            let _ = kill_process(pid, Signal::KILL);
+        }
     }
 }
 
