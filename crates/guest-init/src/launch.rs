@@ -76,18 +76,21 @@ pub(crate) fn serve() -> ExitCode {
     if follow_host().is_err() || sys::forget_standard_input().is_err() {
         return ExitCode::FAILURE;
     }
-    let Ok(mut networks) = Networks::none_yet() else {
-        return ExitCode::FAILURE;
-    };
+    let mut networks = Networks::none_yet();
     // Here, so that no chamber has to.
     Filter::compiled();
     while let Ok(Some(Order { socket, family })) = next_order(&orders) {
         let Some(socket) = socket else {
-            networks.forget(family);
+            if let Some(networks) = &mut networks {
+                networks.forget(family);
+            }
             continue;
         };
         let mut host = UnixStream::from(socket);
-        let kept = (family != 0).then_some((&mut networks, family));
+        let kept = networks
+            .as_mut()
+            .filter(|_| family != 0)
+            .map(|networks| (networks, family));
         match launch(&mut host, kept) {
             Ok(None) => {}
             Ok(Some(newborn)) => {

@@ -64,15 +64,18 @@ struct Traces {
 }
 
 impl Networks {
-    pub(super) fn none_yet() -> io::Result<Self> {
-        Ok(Self {
-            home: File::open(OURS)?,
+    /// None where we may not come back to our own network, as an ordinary user, or a root who is one outside. There each
+    /// chamber has a network of its own from its birth.
+    pub(super) fn none_yet() -> Option<Self> {
+        let home = File::open(OURS).ok()?;
+        let networks = Self {
+            home,
             kept: Vec::new(),
-        })
+        };
+        networks.go_home().ok().map(|()| networks)
     }
 
-    /// Moves this process into a network for a chamber of this family. None where we may not, as an ordinary user: there a
-    /// chamber has a network of its own from its birth.
+    /// Moves this process into a network for a chamber of this family, if there can be one.
     pub(super) fn enter(&mut self, family: u64) -> Option<Network> {
         while let Some(index) = self.kept.iter().position(|kept| kept.is_free_for(family)) {
             let Kept { network, .. } = self.kept.swap_remove(index);
@@ -90,8 +93,7 @@ impl Networks {
         family: u64,
         chamber: Pid,
     ) -> Result<(), Fault> {
-        let to = Some(LinkNameSpaceType::Network);
-        move_into_link_name_space(self.home.as_fd(), to)
+        self.go_home()
             .at(Stage::Namespaces, || "cannot leave a network".into())?;
         let chamber = pidfd_open(chamber, PidfdFlags::empty())
             .at(Stage::Namespaces, || "cannot watch the chamber".into())?;
@@ -101,6 +103,10 @@ impl Networks {
             chamber,
         });
         Ok(())
+    }
+
+    fn go_home(&self) -> rustix::io::Result<()> {
+        move_into_link_name_space(self.home.as_fd(), Some(LinkNameSpaceType::Network))
     }
 
     /// No more chambers of this family will come.

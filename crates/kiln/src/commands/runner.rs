@@ -120,7 +120,7 @@ pub(super) fn agents(
         server: Some(&config.server_url),
         missing_limits,
     };
-    let executor = executor(home, quiet, backend)?;
+    let executor = executor(&home, quiet, backend)?;
     let http = http_client()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let (executor, entropy) = (Arc::new(executor), Arc::new(SystemEntropy));
@@ -131,9 +131,10 @@ pub(super) fn agents(
 
 /// Whether jobs run without the limits that this host cannot enforce.
 pub(super) fn accepted(context: &Context<'_>) -> Result<Missing, Failure> {
-    Ok(match context.settings.is_on("accept-missing-limits")? {
-        true => Missing::Accept,
-        false => Missing::Refuse,
+    Ok(if context.settings.is_on("accept-missing-limits")? {
+        Missing::Accept
+    } else {
+        Missing::Refuse
     })
 }
 
@@ -146,7 +147,7 @@ struct Home<'a> {
 
 /// Chambers on this host, with nothing of an earlier process in their way.
 fn executor(
-    home: Home<'_>,
+    home: &Home<'_>,
     quiet: QuietHost,
     backend: Box<dyn Backend>,
 ) -> Result<SandboxExecutor, Failure> {

@@ -34,7 +34,7 @@ pub(in crate::commands) fn run(context: &Context<'_>, wanted: &RunnerRun) -> Res
             server: None,
             missing_limits: accepted(context)?,
         };
-        let executor = executor(home, quiet, chambers)?;
+        let executor = executor(&home, quiet, chambers)?;
         let cancel = CancellationToken::new();
         let running = executor.run_local(job, cancel.clone());
         let mut running = std::pin::pin!(running);
