@@ -108,7 +108,7 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
             },
         },
     )?;
-    collect::send_files(host, "/", &start.files)?;
+    collect::send_files(host, "/", &start.files, start.files_bytes)?;
     tell(host, &ToHost::Finished)
 }
 

@@ -55,6 +55,8 @@ pub struct Limits {
 pub struct FileLimit {
     /// Of each file; the rest is cut off and marked.
     pub bytes: u64,
+    /// Of all files together: with more, the largest are cut off and marked until they fit.
+    pub total_bytes: u64,
     pub count: usize,
 }
 
@@ -67,6 +69,7 @@ impl Default for Limits {
             stderr_bytes: 16 << 20,
             files: FileLimit {
                 bytes: 64 << 20,
+                total_bytes: 64 << 20,
                 count: 64,
             },
             resources: Vec::new(),
@@ -158,6 +161,7 @@ pub(crate) fn start_message(
                 max_bytes: limits.files.bytes,
             })
             .collect(),
+        files_bytes: limits.files.total_bytes,
     };
     check_length(&start)?;
     Ok(start)

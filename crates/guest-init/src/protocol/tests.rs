@@ -23,6 +23,7 @@ fn start() -> Start {
             path: "/out.json".into(),
             max_bytes: 99,
         }],
+        files_bytes: 1 << 30,
     }
 }
 

@@ -119,6 +119,8 @@ pub struct Start {
     pub stdout_bytes: u64,
     pub stderr_bytes: u64,
     pub files: Vec<FileRequest>,
+    /// Bytes of all files together.
+    pub files_bytes: u64,
 }
 
 wire_struct!(Start {
@@ -132,6 +134,7 @@ wire_struct!(Start {
     stdout_bytes,
     stderr_bytes,
     files,
+    files_bytes,
 });
 
 impl Start {

@@ -160,7 +160,8 @@ wire_struct!(Usage {
 pub enum FileOutcome {
     /// All of it was sent.
     Whole,
-    /// It is larger than its limit; what fits was sent. Its size at the time is given.
+    /// It is larger than its limit, or than its share of what all files may have together; what fits was sent. Its size
+    /// at the time is given.
     Truncated {
         size: u64,
     },

@@ -262,6 +262,25 @@ async fn a_file_that_was_not_written_fails_the_job_by_name() {
 }
 
 #[tokio::test]
+async fn files_of_one_iteration_are_together_no_more_than_can_be_delivered() {
+    let bench = Bench::new().await;
+    let mut job = bench.job("busybox truncate -s 4194304 /one /two; echo 42 > /three");
+    let paths = ["/one", "/two", "/three"];
+    job.config.file_paths = Some(paths.map(str::to_owned).into());
+    let execution = bench.run(job).await;
+    assert_eq!(execution.verdict, Verdict::Completed);
+    let lost = kiln_model::v0::Truncated {
+        texts: 2,
+        lost_bytes: (4 << 20) + 4,
+    };
+    assert_eq!(execution.output.truncated(), Some(lost));
+    let [result] = results(&execution).try_into().unwrap();
+    let files = result.output.unwrap();
+    assert_eq!(files["/three"], "42\n");
+    assert!(files["/one"].ends_with(" of 4194304 bytes]\n"));
+}
+
+#[tokio::test]
 async fn a_cancel_ends_a_command_that_would_not_end() {
     let bench = Bench::new().await;
     let prepared = bench
