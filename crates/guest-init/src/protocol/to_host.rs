@@ -135,7 +135,7 @@ pub struct Usage {
     pub major_faults: u64,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
-    /// Whether the root file system had no room left, in bytes or in files, when the command had ended.
+    /// Whether the root file system had no room left, in bytes or in files, when the command ended or wrote to stderr.
     pub disk_full: bool,
     /// Processes the kernel has killed for want of memory. It counts for all of the kernel: the chamber's in a microVM,
     /// everybody's on a host.

@@ -272,6 +272,23 @@ fn a_command_that_fails_on_a_full_disk_is_called_so() {
 }
 
 #[test]
+fn a_command_that_tidied_its_full_disk_after_complaining_is_called_so() {
+    // More than a pipe holds, so that some of it was read before the file goes.
+    let finished = run(&shell(
+        "dd if=/dev/zero of=/fill bs=1M count=64 2>/dev/null; yes | head -c 200000 >&2; rm /fill; exit 1",
+    ));
+    assert_eq!(finished.exit.outcome, Outcome::DiskFull(1), "{finished:?}");
+}
+
+#[test]
+fn a_disk_that_only_a_process_left_behind_keeps_full_is_called_so() {
+    let finished = run(&shell(
+        "exec 3>/fill; rm /fill; dd if=/dev/zero bs=1M count=64 2>/dev/null >&3; sleep 1000 & exit 1",
+    ));
+    assert_eq!(finished.exit.outcome, Outcome::DiskFull(1), "{finished:?}");
+}
+
+#[test]
 fn a_run_tells_what_went_on_around_it_and_what_it_used_over_time() {
     struct SixSecondsAtOutput(Arc<HostClock>);
     impl OutputSink for SixSecondsAtOutput {

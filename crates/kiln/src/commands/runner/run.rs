@@ -14,6 +14,7 @@ use super::quiet::quiet_host;
 use super::{backend, executor};
 use crate::cli::RunnerRun;
 use crate::commands::Context;
+use crate::commands::logs::bad_end;
 use crate::commands::server::{StopSignals, make_directory, runtime};
 use crate::failure::{Exit, Failure};
 use crate::log;
@@ -106,16 +107,16 @@ fn show(context: &Context<'_>, wanted: &RunnerRun, execution: Execution) -> Resu
         Verdict::Completed => None,
         Verdict::Failed(error) => Some(error),
     };
-    let results = execution.output.into_results();
+    let output = JobOutput {
+        results: execution.output.into_results(),
+        error,
+        conditions: Some(Box::new(execution.conditions)),
+        large: None,
+    };
     if wanted.json.json {
-        terminal.json(&JobOutput {
-            results,
-            error: error.clone(),
-            conditions: Some(Box::new(execution.conditions)),
-            large: None,
-        })?;
+        terminal.json(&output)?;
     } else {
-        for result in &results {
+        for (index, result) in output.results.iter().enumerate() {
             let texts = [&result.stdout, &result.stderr].map(Option::as_deref);
             let [stdout, stderr] =
                 texts.map(|text| text.unwrap_or_default().trim_end_matches('\n'));
@@ -129,12 +130,16 @@ fn show(context: &Context<'_>, wanted: &RunnerRun, execution: Execution) -> Resu
                 terminal.note(&format!("{path}:"));
                 terminal.data(content.trim_end_matches('\n'))?;
             }
+            if let Some(end) = bad_end(&output, index) {
+                terminal.note(&format!("iteration {}: {end}", index + 1));
+            }
         }
-        for layer in execution.conditions.missing() {
+        let layers = output.conditions.iter().flat_map(|told| told.missing());
+        for layer in layers {
             terminal.warn(&format!("not in effect: {}: {}", layer.name, layer.detail));
         }
     }
-    match error {
+    match output.error {
         None => Ok(Exit::Ok),
         Some(error) => Err(Failure::new(Exit::JobFailed, error)),
     }

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use kiln_image::{Image, MediaType, Recipe, Source, build};
+use kiln_model::v0::Ended;
 use kiln_sandbox::Namespaces;
 use tempfile::TempDir;
 
@@ -249,6 +250,40 @@ async fn an_allowed_failure_is_an_iteration_like_others() {
             .collect::<Vec<_>>(),
         [3, 3]
     );
+}
+
+#[tokio::test]
+async fn allowed_failures_say_how_they_ended() {
+    let bench = Bench::new().await;
+    for (script, ended, signal, exit_code) in [
+        ("exit 0", Ended::Exited, None, 0),
+        ("exit 137", Ended::Exited, None, 137),
+        ("kill -9 $$", Ended::Signaled, Some(9), 137),
+        (
+            "exec busybox dd if=/dev/zero of=/dev/null bs=100M count=1",
+            Ended::OutOfMemory,
+            None,
+            137,
+        ),
+        (
+            "exec busybox dd if=/dev/zero of=/fill bs=1M count=64",
+            Ended::DiskFull,
+            None,
+            1,
+        ),
+    ] {
+        let mut job = bench.job(script);
+        job.config.allow_failure = Some(true);
+        let execution = bench.run(job).await;
+        assert_eq!(execution.verdict, Verdict::Completed, "{script}");
+        let told = &execution.conditions.iterations[0];
+        let code = results(&execution)[0].exit_code;
+        assert_eq!(
+            (&told.ended, told.signal, code),
+            (&Some(ended), signal, exit_code),
+            "{script}"
+        );
+    }
 }
 
 #[tokio::test]
