@@ -171,4 +171,6 @@ fn live_as_an_ordinary_user() {
 
     let finished = try_run(&shell("while :; do sleep 1000 & done"), &spec, &limits()).unwrap();
     assert!(finished.stderr.contains("can't fork"), "{finished:?}");
+
+    crate::bounds::tells_what_went_on();
 }
