@@ -19,6 +19,8 @@ mod live;
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
+mod owners;
+#[cfg(test)]
 mod paired;
 #[cfg(test)]
 mod pull_request;
