@@ -67,6 +67,20 @@ pub enum CacheError {
     },
 }
 
+impl CacheError {
+    /// Whether an entry is not what it was once: waiting does not make it better, making it again does.
+    fn is_damage(&self) -> bool {
+        match self {
+            Self::Damaged { .. } => true,
+            Self::Io { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::IsADirectory | io::ErrorKind::InvalidData
+            ),
+            Self::Unpack { .. } | Self::Disk { .. } => false,
+        }
+    }
+}
+
 /// A directory of unpacked images. Several processes may share it.
 #[derive(Clone, Debug)]
 pub struct Cache {
@@ -209,7 +223,15 @@ impl Cache {
             return Ok(None);
         };
         lock::flock(&in_use, FlockOperation::LockShared, &path)?;
-        let marker = Marker::read(&path)?;
+        let marker = match Marker::read(&path) {
+            Ok(marker) => marker,
+            Err(error) => {
+                // Ours is the only use of it, or else it stays.
+                drop(in_use);
+                let retired = evict::retire_damaged(&self.directory, &path, &error);
+                return retired.map_or(Err(error), |_| Ok(None));
+            }
+        };
         Marker::mark_used(&path, lock)?;
         Ok(Some(Guard {
             path: path.join(ROOTFS),

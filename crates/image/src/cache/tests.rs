@@ -313,3 +313,69 @@ fn owners_and_modes_are_those_of_its_disk_for_an_ordinary_user_too() {
     // A filter that finds nothing succeeds too.
     assert!(told.contains("1 passed"), "{told}");
 }
+
+/// The entry of an image, and what is to be broken of it.
+fn marker_of(bench: &Bench, image: &Image) -> PathBuf {
+    let name = format!("sha256-{}", image.digest().hex());
+    bench.path().join("images").join(name).join("image.json")
+}
+
+#[test]
+fn an_entry_that_cannot_be_read_does_not_keep_others_out_and_goes() {
+    let bench = Bench::new();
+    let cache = bench.open(ROOMY);
+    for (name, damage) in [
+        (
+            "cut",
+            (|path: &Path| fs::write(path, "{")) as fn(&Path) -> io::Result<()>,
+        ),
+        ("lost", |path| fs::remove_file(path)),
+    ] {
+        let broken = bench.image(name);
+        drop(cache.rootfs(&broken).unwrap());
+        let marker = marker_of(&bench, &broken);
+        damage(&marker).unwrap();
+        drop(
+            cache
+                .rootfs(&bench.image(&format!("after {name}")))
+                .unwrap(),
+        );
+        assert!(!marker.parent().unwrap().exists(), "{name}");
+    }
+    assert_eq!(names(&bench.path()), ["images", "lock"]);
+}
+
+#[test]
+fn a_damaged_entry_is_made_again() {
+    let bench = Bench::new();
+    let cache = bench.open(ROOMY);
+    let image = bench.image("one");
+    drop(cache.rootfs(&image).unwrap());
+    fs::write(marker_of(&bench, &image), "{").unwrap();
+    assert!(cache.get(image.digest()).unwrap().is_none());
+    let guard = cache.rootfs(&image).unwrap();
+    assert!(guard.path().join("one").is_file());
+}
+
+#[test]
+fn a_damaged_entry_that_somebody_uses_stays_and_is_named() {
+    let bench = Bench::new();
+    let cache = bench.open(ROOMY);
+    let image = bench.image("one");
+    let guard = cache.rootfs(&image).unwrap();
+    fs::write(marker_of(&bench, &image), "{").unwrap();
+    drop(cache.rootfs(&bench.image("other")).unwrap());
+    assert!(guard.path().join("one").is_file());
+    let error = cache.get(image.digest()).unwrap_err();
+    assert!(matches!(error, CacheError::Damaged { .. }), "{error:?}");
+}
+
+#[test]
+fn what_is_no_entry_at_all_is_left_alone() {
+    let bench = Bench::new();
+    let cache = bench.open(ROOMY);
+    let stray = bench.path().join("images/README");
+    fs::write(&stray, "mine").unwrap();
+    drop(cache.rootfs(&bench.image("one")).unwrap());
+    assert!(stray.exists());
+}
