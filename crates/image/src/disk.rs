@@ -31,7 +31,9 @@ const OVERHEAD_BYTES: u64 = 16 << 20;
 pub enum DiskError {
     #[error("cannot read {path}")]
     Read { path: PathBuf, source: io::Error },
-    #[error("{path} is not UTF-8, and a disk's names have to be")]
+    #[error(
+        "{path:?} is not UTF-8, and names on the disk of a machine have to be: use the namespace back end, or other names"
+    )]
     Name { path: PathBuf },
     #[error("cannot put {path} on a disk")]
     Entry {

@@ -119,6 +119,8 @@ pub enum LayerError {
     SymlinkLoop { path: String },
     #[error("{path}: a sparse file")]
     Sparse { path: String },
+    #[error("{path}: belongs to {id}, which is no user or group")]
+    NoSuchId { path: String, id: u64 },
     #[error("{path}: an entry of unknown kind {kind:?}")]
     UnknownKind { path: String, kind: char },
     #[error("{path}: cannot {action}")]

@@ -80,6 +80,9 @@ impl Default for Limits {
 /// What Linux passes to a program at most; half of what a message to the guest may hold.
 const MAX_BYTES: usize = 2 << 20;
 
+/// What Linux takes for "leave it as it is".
+const NO_ID: u32 = u32::MAX;
+
 /// A limit of `setrlimit`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
@@ -208,6 +211,12 @@ fn check(command: &Command, limits: &Limits) -> Result<(), Error> {
     if !command.cwd.starts_with('/') {
         return refuse("the working directory is not an absolute path");
     }
+    let mut ids = [command.uid, command.gid]
+        .into_iter()
+        .chain(command.groups.iter().copied());
+    if ids.any(|id| id == NO_ID) {
+        return refuse("4294967295 is no user or group: it stands for none");
+    }
     if command.files.len() > limits.files.count {
         return refuse("more files are asked for than may be collected");
     }
@@ -256,6 +265,19 @@ mod tests {
         let mut command = Command::new(["true"]);
         command.cwd = "work".into();
         assert!(refusal(&command).contains("absolute"));
+    }
+
+    #[test]
+    fn an_id_that_stands_for_none_is_refused() {
+        for change in [
+            (|command| command.uid = u32::MAX) as fn(&mut Command),
+            |command| command.gid = u32::MAX,
+            |command| command.groups.push(u32::MAX),
+        ] {
+            let mut command = Command::new(["true"]);
+            change(&mut command);
+            assert!(refusal(&command).contains("stands for none"), "{command:?}");
+        }
     }
 
     #[test]

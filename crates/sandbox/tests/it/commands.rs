@@ -96,12 +96,20 @@ fn the_command_has_the_ids_it_was_given() {
 
 #[test]
 fn an_id_beyond_the_chambers_ids_is_the_commands_fault() {
-    let command = Command {
-        uid: 70_000,
+    let within = Command {
+        uid: 100_500,
+        gid: 262_143,
+        ..shell("id -u; id -g; touch /tmp/mine; stat -c %u:%g /tmp/mine")
+    };
+    assert_eq!(run(&within).stdout, "100500\n262143\n100500:262143\n");
+    let beyond = Command {
+        groups: vec![4, 262_144],
         ..shell("id")
     };
-    let error = try_run(&command, &spec(), &limits()).unwrap_err();
+    let error = try_run(&beyond, &spec(), &limits()).unwrap_err();
     assert!(matches!(error, Error::Start { .. }), "{error:?}");
+    let told = error.to_string();
+    assert!(told.contains("262144 is beyond the 262144 ids"), "{told}");
 }
 
 #[test]
