@@ -155,14 +155,22 @@ impl Start {
     }
 }
 
-/// A resource limit by the number Linux gives it (`RLIMIT_*`), soft and hard alike.
+/// What Linux takes for no limit at all.
+pub const UNLIMITED: u64 = u64::MAX;
+
+/// A resource limit by the number Linux gives it (`RLIMIT_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourceLimit {
     pub resource: u32,
-    pub value: u64,
+    pub soft: u64,
+    pub hard: u64,
 }
 
-wire_struct!(ResourceLimit { resource, value });
+wire_struct!(ResourceLimit {
+    resource,
+    soft,
+    hard
+});
 
 /// A file to send after the command's end.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What a command sees of itself: arguments, environment, directory, user, streams, status.
 
-use kiln_sandbox::{Command, Error, Outcome, Resource};
+use kiln_sandbox::{Command, Error, Outcome, Resource, ResourceBound};
 
 use crate::support::{limits, output_of, run, shell, spec, try_run};
 
@@ -160,10 +160,23 @@ fn usage_includes_what_the_command_left_to_others() {
 #[test]
 fn a_resource_limit_is_set() {
     let mut limits = limits();
-    limits.resources.push((Resource::OpenFiles, 33));
-    let finished = try_run(&shell("ulimit -n; ulimit -Hn; ulimit -c"), &spec(), &limits).unwrap();
-    assert_eq!(finished.stdout, "33\n33\n0\n");
-    assert!(finished.exit.sealed.layer("rlimit-nofile").unwrap().applied);
+    limits
+        .resources
+        .push(ResourceBound::new(Resource::OpenFiles, 33));
+    limits.resources.push(ResourceBound {
+        resource: Resource::StackBytes,
+        soft: 1 << 20,
+        hard: 2 << 20,
+    });
+    let script = "ulimit -n; ulimit -Hn; ulimit -c; ulimit -s; ulimit -Hs";
+    let finished = try_run(&shell(script), &spec(), &limits).unwrap();
+    assert_eq!(finished.stdout, "33\n33\n0\n1024\n2048\n");
+    let sealed = finished.exit.sealed;
+    assert!(sealed.layer("rlimit-nofile").unwrap().applied);
+    assert_eq!(
+        sealed.layer("rlimit-stack").unwrap().detail,
+        "1048576:2097152"
+    );
 }
 
 #[test]
@@ -171,7 +184,7 @@ fn a_resource_limit_beyond_the_hosts_is_clamped_and_said_so() {
     let mut limits = limits();
     limits
         .resources
-        .push((Resource::OpenFiles, u64::from(u32::MAX)));
+        .push(ResourceBound::new(Resource::OpenFiles, u64::from(u32::MAX)));
     let finished = try_run(&shell("true"), &spec(), &limits).unwrap();
     let layer = finished.exit.sealed.layer("rlimit-nofile").unwrap();
     assert!(!layer.applied);

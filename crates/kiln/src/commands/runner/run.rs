@@ -7,7 +7,7 @@ use std::time::Duration;
 use kiln_image::Overrides;
 use kiln_model::v0::JobOutput;
 use kiln_runner::{Execution, LocalImage, LocalJob, Verdict};
-use kiln_sandbox::{ChamberSpec, Missing};
+use kiln_sandbox::{ChamberSpec, Missing, ResourceBound};
 use tokio_util::sync::CancellationToken;
 
 use super::quiet::quiet_host;
@@ -85,7 +85,21 @@ fn job(wanted: &RunnerRun) -> Result<LocalJob, Failure> {
         iterations: wanted.iter,
         allow_failure: wanted.allow_failure,
         file_paths: wanted.output.clone(),
+        resources: resources(&wanted.ulimit)?,
     })
+}
+
+/// Of two for the same resource the later one counts.
+fn resources(limits: &[String]) -> Result<Vec<ResourceBound>, Failure> {
+    let mut bounds: Vec<ResourceBound> = Vec::new();
+    for limit in limits {
+        let bound: ResourceBound = limit
+            .parse()
+            .map_err(|error| Failure::usage(format!("--ulimit {limit:?}")).because(&error))?;
+        bounds.retain(|other| other.resource != bound.resource);
+        bounds.push(bound);
+    }
+    Ok(bounds)
 }
 
 fn environment(variables: &[String]) -> Result<BTreeMap<String, String>, Failure> {

@@ -198,7 +198,7 @@ fn run_once(
             total_bytes: files_bytes,
             count: MAX_FILES,
         },
-        resources: Vec::new(),
+        resources: task.resources.clone(),
     };
     let mut exit = parts
         .chamber
