@@ -140,6 +140,8 @@ pub struct Usage {
     /// Processes the kernel has killed for want of memory. It counts for all of the kernel: the chamber's in a microVM,
     /// everybody's on a host.
     pub oom_kills: u64,
+    /// The most memory that the chamber had, its cached files included, inside a microVM; zero where nobody counts.
+    pub peak_memory_bytes: u64,
 }
 
 wire_struct!(Usage {
@@ -153,6 +155,7 @@ wire_struct!(Usage {
     involuntary_switches,
     disk_full,
     oom_kills,
+    peak_memory_bytes,
 });
 
 /// What became of one requested file.

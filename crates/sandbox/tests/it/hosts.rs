@@ -40,6 +40,7 @@ fn an_ordinary_users_commands_may_expect_the_same_as_roots() {
         "links_and_permissions",
         "the_base_cannot_be_changed",
         "a_memory_hog",
+        "the_peak_of_memory",
     ];
     let output = Process::new(program)
         .args(arguments)
