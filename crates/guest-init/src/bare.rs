@@ -81,7 +81,7 @@ fn live(host: &mut UnixStream) -> Result<(), Fault> {
             },
         },
     )?;
-    collect::send_files(host, root.path(), &start.files)?;
+    collect::send_files(host, root.path(), &start.files, start.files_bytes)?;
     tell(host, &ToHost::Finished)
 }
 

@@ -10,11 +10,12 @@ use rustix::io::Errno;
 use crate::fault::{At, Fault};
 use crate::pid1::tell;
 
-/// Sends each requested file below a root, or why it is not sent.
+/// Sends each requested file below a root, or why it is not sent; all together at most `total` bytes of them.
 pub(crate) fn send_files(
     host: &mut UnixStream,
     root: &str,
     requests: &[FileRequest],
+    total: u64,
 ) -> Result<(), Fault> {
     if requests.is_empty() {
         return Ok(());
@@ -26,20 +27,49 @@ pub(crate) fn send_files(
         Mode::empty(),
     )
     .at(Stage::Collect, || "cannot open the root".into())?;
-    for (index, request) in (0..).zip(requests) {
-        let outcome = send_file(host, &root, index, request)?;
+    // Only looked at: held open, they might be more than a process may have.
+    let sizes: Vec<u64> = requests
+        .iter()
+        .map(|request| size(&root, &request.path).min(request.max_bytes))
+        .collect();
+    let limit = fair_limit(&sizes, total);
+    for ((index, request), size) in (0..).zip(requests).zip(sizes) {
+        let outcome = send_file(host, &root, index, &request.path, size.min(limit))?;
         tell(host, &ToHost::FileEnd { index, outcome })?;
     }
     Ok(())
+}
+
+/// Of a file that will be sent; nothing if it will not.
+fn size(root: &OwnedFd, path: &str) -> u64 {
+    open(root, path)
+        .and_then(fstat)
+        .map_or(0, |found| u64::try_from(found.st_size).unwrap_or(0))
+}
+
+/// The largest limit for each that keeps all within `total`: small files stay whole whatever comes before them.
+fn fair_limit(sizes: &[u64], total: u64) -> u64 {
+    let mut ascending = sizes.to_vec();
+    ascending.sort_unstable();
+    let mut left = total;
+    for (place, size) in ascending.iter().enumerate() {
+        let share = left / (ascending.len() - place) as u64;
+        if *size > share {
+            return share;
+        }
+        left -= size;
+    }
+    u64::MAX
 }
 
 fn send_file(
     host: &mut UnixStream,
     root: &OwnedFd,
     index: u32,
-    request: &FileRequest,
+    path: &str,
+    limit: u64,
 ) -> Result<FileOutcome, Fault> {
-    let file = match open(root, &request.path) {
+    let file = match open(root, path) {
         Ok(file) => file,
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(FileOutcome::Missing),
         Err(Errno::LOOP) => return Ok(refused("it is a link")),
@@ -51,7 +81,7 @@ fn send_file(
         return Ok(refused("it is not a regular file"));
     }
     let size = u64::try_from(found.st_size).unwrap_or(0);
-    let mut left = request.max_bytes;
+    let mut left = limit;
     let mut buffer = vec![0; MAX_CHUNK_BYTES];
     while left > 0 {
         let room = usize::try_from(left)
@@ -71,7 +101,7 @@ fn send_file(
             },
         )?;
     }
-    Ok(if size > request.max_bytes {
+    Ok(if size > limit {
         FileOutcome::Truncated { size }
     } else {
         FileOutcome::Whole

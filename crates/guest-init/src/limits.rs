@@ -1,6 +1,6 @@
 //! Resource limits of the command, clamped to what this host lets us set.
 
-use kiln_guest_init::protocol::{Layer, ResourceLimit, Stage};
+use kiln_guest_init::protocol::{Layer, ResourceLimit, Stage, UNLIMITED};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::fault::{At, Fault};
@@ -29,7 +29,8 @@ const RESOURCES: [(u32, Resource, &str); 16] = [
 #[derive(Debug)]
 pub(crate) struct Planned {
     resource: Resource,
-    value: u64,
+    soft: u64,
+    hard: u64,
     pub(crate) layer: Layer,
 }
 
@@ -47,33 +48,49 @@ pub(crate) fn plan(limits: &[ResourceLimit]) -> Result<Vec<Planned>, Fault> {
                     format!("there is no resource limit {}", limit.resource),
                 ));
             };
-            let value = getrlimit(resource)
-                .maximum
-                .map_or(limit.value, |hard| hard.min(limit.value));
+            let most = getrlimit(resource).maximum.unwrap_or(UNLIMITED);
+            let (soft, hard) = (limit.soft.min(most), limit.hard.min(most));
             let layer_name = format!("rlimit-{name}");
-            let layer = if value < limit.value {
+            let layer = if hard < limit.hard {
+                let asked = shown(limit.soft, limit.hard);
+                let given = shown(soft, hard);
                 Layer::missing(
                     &layer_name,
-                    format!("clamped from {} to {value}, the hard limit", limit.value),
+                    format!("clamped from {asked} to {given}, the hard limit"),
                 )
             } else {
-                Layer::applied(&layer_name, value.to_string())
+                Layer::applied(&layer_name, shown(soft, hard))
             };
             Ok(Planned {
                 resource,
-                value,
+                soft,
+                hard,
                 layer,
             })
         })
         .collect()
 }
 
+/// One number if both are the same.
+fn shown(soft: u64, hard: u64) -> String {
+    let one = |value| match value {
+        UNLIMITED => "unlimited".to_owned(),
+        value => value.to_string(),
+    };
+    if soft == hard {
+        one(hard)
+    } else {
+        format!("{}:{}", one(soft), one(hard))
+    }
+}
+
 /// Sets the limits of this process.
 pub(crate) fn apply(limits: &[Planned]) -> Result<(), Fault> {
     for limit in limits {
+        let limited = |value| (value != UNLIMITED).then_some(value);
         let both = Rlimit {
-            current: Some(limit.value),
-            maximum: Some(limit.value),
+            current: limited(limit.soft),
+            maximum: limited(limit.hard),
         };
         setrlimit(limit.resource, both)
             .at(Stage::Limits, || format!("cannot set {}", limit.layer.name))?;

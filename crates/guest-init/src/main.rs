@@ -23,6 +23,7 @@ mod limits;
 mod machine;
 mod mounts;
 mod oom;
+mod peak;
 mod pid1;
 mod privileges;
 mod stopwatch;

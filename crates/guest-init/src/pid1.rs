@@ -19,6 +19,7 @@ use rustix::process::{
 use crate::command::Standby;
 use crate::fault::{At, Fault};
 use crate::launch::{MAX_LAYERS, Newborn, stay_on};
+use crate::peak::Peak;
 use crate::supervise::Herd;
 use crate::{collect, hostname, mounts, oom, privileges, supervise, sys, uplink, warm};
 
@@ -69,6 +70,7 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
         wait_to_build(host)?;
     }
 
+    let peak = Peak::open(&seal);
     mounts::enter_new_root(&seal, shifted)?;
     // All that can be done before there is a command is done before the host is told: it may have time until then.
     let children =
@@ -104,11 +106,12 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
             status: end.status,
             usage: Usage {
                 oom_kills: killed(&seal).saturating_sub(killed_before),
+                peak_memory_bytes: peak.bytes(),
                 ..end.usage
             },
         },
     )?;
-    collect::send_files(host, "/", &start.files)?;
+    collect::send_files(host, "/", &start.files, start.files_bytes)?;
     tell(host, &ToHost::Finished)
 }
 

@@ -26,7 +26,19 @@ pub(crate) fn become_command_user(
     groups: &[u32],
 ) -> Result<(), Fault> {
     match ids {
-        IdMap::Shifted { .. } | IdMap::Identity { .. } => become_user(uid, gid, groups),
+        IdMap::Shifted { count, .. } | IdMap::Identity { count } => {
+            let mut all = [uid, gid].into_iter().chain(groups.iter().copied());
+            match all.find(|id| *id >= count) {
+                Some(id) => Err(Fault::new(
+                    Stage::User,
+                    format!(
+                        "user or group {id} is beyond the {count} ids of a chamber: take a smaller one, or a back end \
+                         that makes machines"
+                    ),
+                )),
+                None => become_user(uid, gid, groups),
+            }
+        }
         IdMap::Single { .. } => Ok(()),
     }
 }

@@ -123,6 +123,7 @@ pub(crate) fn supervise(
     // Left as it is: zeros would have the kernel find memory for all of it, and most commands say little.
     let mut buffer = Vec::with_capacity(MAX_CHUNK_BYTES);
     let mut orders = FrameBuffer::default();
+    let mut disk_full = false;
     let status = loop {
         let ready = wait_for_news(host, children, &process.pumps)?;
         if ready.host {
@@ -130,6 +131,8 @@ pub(crate) fn supervise(
         }
         for (pump, readable) in process.pumps.iter_mut().zip(ready.pumps) {
             if readable {
+                // Who complains on stderr may tidy up after it, so this is the moment to look.
+                disk_full |= pump.stream == Stream::Stderr && disk_is_full();
                 pump.step(host, &mut buffer)?;
             }
         }
@@ -143,6 +146,8 @@ pub(crate) fn supervise(
         }
     };
     let elapsed_nanos = process.since.elapsed_nanos();
+    // Files without a name go with the last process that has them open.
+    disk_full |= disk_is_full();
     herd.end();
     for pump in &mut process.pumps {
         pump.drain(host, &mut buffer)?;
@@ -151,7 +156,7 @@ pub(crate) fn supervise(
         status,
         usage: Usage {
             elapsed_nanos,
-            disk_full: disk_is_full(),
+            disk_full,
             ..sys::children_usage()
         },
     })

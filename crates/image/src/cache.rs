@@ -7,6 +7,7 @@
 //!   images/sha256-<hex>/    complete; whoever uses it holds a shared lock on it
 //!     image.json            what it is, how large; its modification time is its last use
 //!     rootfs/
+//!     owners                to whom its files belong, if an ordinary user has unpacked it
 //!     disk.ext4             the same as a disk, once a machine has wanted it
 //! ```
 //!
@@ -28,8 +29,9 @@ use kiln_model::Digest;
 use rustix::fs::FlockOperation;
 
 use crate::disk::{self, DiskError};
-use crate::unpack::UnpackError;
-use crate::{Image, ImageConfig, Limits, unpack};
+use crate::owners::Owners;
+use crate::unpack::{UnpackError, unpack_noting_owners};
+use crate::{Image, ImageConfig, Limits};
 
 use entry::Marker;
 use lock::Lock;
@@ -37,6 +39,7 @@ pub use staging::Staging;
 
 const IMAGES: &str = "images";
 const ROOTFS: &str = "rootfs";
+const OWNERS: &str = "owners";
 const DISK: &str = "disk.ext4";
 
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +65,20 @@ pub enum CacheError {
         image: Digest,
         source: Box<DiskError>,
     },
+}
+
+impl CacheError {
+    /// Whether an entry is not what it was once: waiting does not make it better, making it again does.
+    fn is_damage(&self) -> bool {
+        match self {
+            Self::Damaged { .. } => true,
+            Self::Io { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::IsADirectory | io::ErrorKind::InvalidData
+            ),
+            Self::Unpack { .. } | Self::Disk { .. } => false,
+        }
+    }
 }
 
 /// A directory of unpacked images. Several processes may share it.
@@ -132,11 +149,17 @@ impl Cache {
         let staging = self.stage()?;
         let rootfs = staging.path().join(ROOTFS);
         std::fs::create_dir(&rootfs).map_err(failed("create", &rootfs))?;
-        let unpacked =
-            unpack(image, &rootfs, &self.limits).map_err(|source| CacheError::Unpack {
-                image: image.digest().clone(),
-                source: source.into(),
+        let (unpacked, owners) =
+            unpack_noting_owners(image, &rootfs, &self.limits).map_err(|source| {
+                CacheError::Unpack {
+                    image: image.digest().clone(),
+                    source: source.into(),
+                }
             })?;
+        if let Some(owners) = owners {
+            let path = staging.path().join(OWNERS);
+            owners.write(&path).map_err(failed("write", &path))?;
+        }
         let marker = Marker {
             digest: image.digest().clone(),
             bytes: unpacked.bytes,
@@ -151,13 +174,16 @@ impl Cache {
 
     /// The image's root file system as a disk, made now unless it is here. It lasts as long as the guard.
     pub fn disk(&self, image: &Guard) -> Result<PathBuf, CacheError> {
-        let disk = self.entry_path(&image.digest).join(DISK);
+        let entry = self.entry_path(&image.digest);
+        let disk = entry.join(DISK);
         if disk.exists() {
             return Ok(disk);
         }
+        let owners = entry.join(OWNERS);
+        let owners = Owners::read(&owners).map_err(failed("read", &owners))?;
         let staging = self.stage()?;
         let made = staging.path().join(DISK);
-        disk::write(&image.path, &made).map_err(|source| CacheError::Disk {
+        disk::write(&image.path, owners.as_ref(), &made).map_err(|source| CacheError::Disk {
             image: image.digest.clone(),
             source: source.into(),
         })?;
@@ -197,7 +223,15 @@ impl Cache {
             return Ok(None);
         };
         lock::flock(&in_use, FlockOperation::LockShared, &path)?;
-        let marker = Marker::read(&path)?;
+        let marker = match Marker::read(&path) {
+            Ok(marker) => marker,
+            Err(error) => {
+                // Ours is the only use of it, or else it stays.
+                drop(in_use);
+                let retired = evict::retire_damaged(&self.directory, &path, &error);
+                return retired.map_or(Err(error), |_| Ok(None));
+            }
+        };
         Marker::mark_used(&path, lock)?;
         Ok(Some(Guard {
             path: path.join(ROOTFS),

@@ -5,12 +5,14 @@ mod tree;
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use mkext4::sink::FileSink;
 use mkext4::{FsBuilder, InodeCount, InodeHandle, Meta, Options, ROOT, SpecialKind};
 
+use crate::owners::{Owner, Owners};
 use tree::Found;
 
 const BLOCK_BYTES: u64 = 4096;
@@ -29,7 +31,9 @@ const OVERHEAD_BYTES: u64 = 16 << 20;
 pub enum DiskError {
     #[error("cannot read {path}")]
     Read { path: PathBuf, source: io::Error },
-    #[error("{path} is not UTF-8, and a disk's names have to be")]
+    #[error(
+        "{path:?} is not UTF-8, and names on the disk of a machine have to be: use the namespace back end, or other names"
+    )]
     Name { path: PathBuf },
     #[error("cannot put {path} on a disk")]
     Entry {
@@ -40,12 +44,12 @@ pub enum DiskError {
     FileSystem { source: mkext4::Error },
 }
 
-/// Writes the tree below `root` to a new disk image.
-pub(crate) fn write(root: &Path, disk: &Path) -> Result<(), DiskError> {
+/// Writes the tree below `root` to a new disk image. Owners and modes are those of the files unless others are given.
+pub(crate) fn write(root: &Path, owners: Option<&Owners>, disk: &Path) -> Result<(), DiskError> {
     let found = tree::walk(root)?;
     let unmade = |source| DiskError::FileSystem { source };
     let mut builder = FsBuilder::new(options(&found)).map_err(unmade)?;
-    let files = Declaration::new(&mut builder).declare(root, &found)?;
+    let files = Declaration::new(&mut builder, root, owners).declare(&found)?;
     let layout = builder.seal().map_err(unmade)?;
     let mut sink =
         FileSink::create(disk, layout.image_len()).map_err(|error| unmade(error.into()))?;
@@ -88,28 +92,29 @@ fn room(found: &Found) -> u64 {
 /// Tells the builder what there is.
 struct Declaration<'a> {
     builder: &'a mut FsBuilder,
-    /// As ids of an ordinary user's files mean nothing in an image, they become root's.
+    root: &'a Path,
+    owners: Option<&'a Owners>,
+    /// Where nothing is said of owners, the id of an ordinary user who has unpacked means nothing, and becomes root's.
     keep_owners: bool,
     by_inode: BTreeMap<(u64, u64), InodeHandle>,
 }
 
 impl<'a> Declaration<'a> {
-    fn new(builder: &'a mut FsBuilder) -> Self {
+    fn new(builder: &'a mut FsBuilder, root: &'a Path, owners: Option<&'a Owners>) -> Self {
         Self {
             builder,
-            keep_owners: rustix::process::geteuid().is_root(),
+            root,
+            owners,
+            keep_owners: owners.is_none() && rustix::process::geteuid().is_root(),
             by_inode: BTreeMap::new(),
         }
     }
 
     /// The files whose content is still to come, in the order in which it has to.
-    fn declare<'f>(
-        mut self,
-        root: &Path,
-        found: &'f [Found],
-    ) -> Result<Vec<(InodeHandle, &'f Path)>, DiskError> {
+    fn declare(mut self, found: &[Found]) -> Result<Vec<(InodeHandle, &Path)>, DiskError> {
+        let root = self.root;
         let metadata = root.symlink_metadata().map_err(unreadable(root))?;
-        let meta = self.meta(&metadata);
+        let meta = self.meta(root, &metadata);
         self.builder
             .set_meta(ROOT, meta)
             .map_err(|source| DiskError::FileSystem { source })?;
@@ -138,7 +143,7 @@ impl<'a> Declaration<'a> {
             self.builder.hardlink(parent, name, *known)?;
             return Ok(*known);
         }
-        let meta = self.meta(metadata);
+        let meta = self.meta(&entry.path, metadata);
         let kind = metadata.file_type();
         let handle = if kind.is_dir() {
             self.builder.mkdir(parent, name, meta)?
@@ -156,15 +161,24 @@ impl<'a> Declaration<'a> {
         Ok(handle)
     }
 
-    fn meta(&self, metadata: &Metadata) -> Meta {
-        let (user, group) = if self.keep_owners {
+    fn meta(&self, path: &Path, metadata: &Metadata) -> Meta {
+        let below = path.strip_prefix(self.root).unwrap_or(path);
+        let told = self
+            .owners
+            .and_then(|owners| owners.get(below.as_os_str().as_bytes()));
+        let Owner { uid, gid, mode } = told.unwrap_or_else(|| self.found_owner(metadata));
+        let nanoseconds = u32::try_from(metadata.mtime_nsec()).unwrap_or(0);
+        Meta::new(mode, uid, gid, (metadata.mtime().max(0), nanoseconds))
+    }
+
+    fn found_owner(&self, metadata: &Metadata) -> Owner {
+        let (uid, gid) = if self.keep_owners {
             (metadata.uid(), metadata.gid())
         } else {
             (0, 0)
         };
         let mode = u16::try_from(metadata.mode() & 0o7777).expect("twelve bits fit into sixteen");
-        let nanoseconds = u32::try_from(metadata.mtime_nsec()).unwrap_or(0);
-        Meta::new(mode, user, group, (metadata.mtime().max(0), nanoseconds))
+        Owner { uid, gid, mode }
     }
 }
 

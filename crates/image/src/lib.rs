@@ -15,6 +15,7 @@ mod layout;
 pub mod limits;
 mod manifest;
 mod media_type;
+mod owners;
 mod platform;
 mod reference;
 mod remote;

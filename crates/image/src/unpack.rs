@@ -17,7 +17,8 @@
 //! | set-user-id and set-group-id on files | taken off: nothing inside may gain rights |
 //! | set-group-id on directories, sticky bits | kept: they give nobody rights |
 //! | extended attributes | `user.*` kept, without `user.overlay.*`; all others dropped |
-//! | owners | applied when run as root, else everything belongs to who runs this |
+//! | owners | applied when run as root, else everything belongs to who runs this, and the cache writes them down |
+//! | modes | kept; who is not root can read its own files and directories in any case, and the cache writes the modes down |
 //! | sparse files, unknown kinds of entries | refused |
 
 mod ahead;
@@ -25,6 +26,7 @@ mod archive;
 mod bounds;
 mod directories;
 mod entry;
+mod ledger;
 mod metadata;
 mod tree;
 mod whiteout;
@@ -39,6 +41,7 @@ use rustix::io::Errno;
 use crate::compression::Decoder;
 use crate::hashing::HashingReader;
 use crate::layout::LayoutError;
+use crate::owners::Owners;
 use crate::root::Root;
 use crate::{Descriptor, Image, Layout, Limits, MediaType};
 
@@ -116,6 +119,8 @@ pub enum LayerError {
     SymlinkLoop { path: String },
     #[error("{path}: a sparse file")]
     Sparse { path: String },
+    #[error("{path}: belongs to {id}, which is no user or group")]
+    NoSuchId { path: String, id: u64 },
     #[error("{path}: an entry of unknown kind {kind:?}")]
     UnknownKind { path: String, kind: char },
     #[error("{path}: cannot {action}")]
@@ -128,6 +133,15 @@ pub enum LayerError {
 
 /// Unpacks an image into an empty directory.
 pub fn unpack(image: &Image, directory: &Path, limits: &Limits) -> Result<Unpacked, UnpackError> {
+    unpack_noting_owners(image, directory, limits).map(|(unpacked, _)| unpacked)
+}
+
+/// The same, and answers to whom the files belong and what their modes are if they cannot say so themselves.
+pub(crate) fn unpack_noting_owners(
+    image: &Image,
+    directory: &Path,
+    limits: &Limits,
+) -> Result<(Unpacked, Option<Owners>), UnpackError> {
     let layers = &image.manifest().layers;
     if layers.len() > limits.layers {
         return Err(UnpackError::TooManyLayers {

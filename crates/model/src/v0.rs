@@ -25,7 +25,8 @@ mod spec;
 pub use adapter::{Adapter, UnknownAdapter};
 pub use channel::{HostFacts, RunnerMessage, RunnerMetadata, SLOTS_HEADER, ServerMessage};
 pub use conditions::{
-    Conditions, CpuSample, Frequency, IterationUsage, Pressure, SealedLayer, StageTimes, Truncated,
+    Conditions, CpuSample, Ended, Frequency, IterationUsage, Pressure, SealedLayer, StageTimes,
+    Truncated,
 };
 pub use datetime::DateTime;
 pub use image::Image;

@@ -65,7 +65,8 @@ impl Captured {
     fn cut(&mut self, end: usize) {
         if end < self.text.len() {
             let end = self.text.floor_char_boundary(end);
-            self.lost_bytes += (self.text.len() - end) as u64;
+            let lost = (self.text.len() - end) as u64;
+            self.lost_bytes = self.lost_bytes.saturating_add(lost);
             self.text.truncate(end);
         }
     }
@@ -75,7 +76,7 @@ impl Captured {
             return self.text;
         }
         let kept = self.text.len();
-        let all = kept as u64 + self.lost_bytes;
+        let all = (kept as u64).saturating_add(self.lost_bytes);
         format!(
             "{}\n[kiln: cut off after {kept} of {all} bytes]\n",
             self.text
@@ -228,7 +229,8 @@ impl Output {
             .filter(|lost| *lost > 0);
         let truncated = lost.fold(Truncated::default(), |sum, lost| Truncated {
             texts: sum.texts + 1,
-            lost_bytes: sum.lost_bytes + lost,
+            // How long a file is, only the guest says.
+            lost_bytes: sum.lost_bytes.saturating_add(lost),
         });
         (truncated.texts > 0).then_some(truncated)
     }

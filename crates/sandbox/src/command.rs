@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use kiln_guest_init::protocol::{FileRequest, ResourceLimit, Start};
+use kiln_guest_init::protocol::{FileRequest, Start};
 
-use crate::Error;
+use crate::{Error, Resource, ResourceBound};
 
 /// A command inside a chamber. Names are already resolved to numbers, and the environment is complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct Limits {
     pub stderr_bytes: u64,
     pub files: FileLimit,
     /// Clamped to the host's hard limits; a clamped one shows as a missing layer.
-    pub resources: Vec<(Resource, u64)>,
+    pub resources: Vec<ResourceBound>,
 }
 
 /// What bounds the collected files.
@@ -55,6 +55,8 @@ pub struct Limits {
 pub struct FileLimit {
     /// Of each file; the rest is cut off and marked.
     pub bytes: u64,
+    /// Of all files together: with more, the largest are cut off and marked until they fit.
+    pub total_bytes: u64,
     pub count: usize,
 }
 
@@ -67,6 +69,7 @@ impl Default for Limits {
             stderr_bytes: 16 << 20,
             files: FileLimit {
                 bytes: 64 << 20,
+                total_bytes: 64 << 20,
                 count: 64,
             },
             resources: Vec::new(),
@@ -77,36 +80,8 @@ impl Default for Limits {
 /// What Linux passes to a program at most; half of what a message to the guest may hold.
 const MAX_BYTES: usize = 2 << 20;
 
-/// A limit of `setrlimit`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resource {
-    CpuSeconds,
-    FileBytes,
-    DataBytes,
-    StackBytes,
-    CoreBytes,
-    Processes,
-    OpenFiles,
-    LockedBytes,
-    AddressSpaceBytes,
-}
-
-impl Resource {
-    /// The number Linux gives it.
-    pub(crate) const fn number(self) -> u32 {
-        match self {
-            Self::CpuSeconds => 0,
-            Self::FileBytes => 1,
-            Self::DataBytes => 2,
-            Self::StackBytes => 3,
-            Self::CoreBytes => 4,
-            Self::Processes => 6,
-            Self::OpenFiles => 7,
-            Self::LockedBytes => 8,
-            Self::AddressSpaceBytes => 9,
-        }
-    }
-}
+/// What Linux takes for "leave it as it is".
+const NO_ID: u32 = u32::MAX;
 
 /// Where the command's program may be, as paths in its root.
 pub(crate) fn programs(command: &Command) -> Vec<String> {
@@ -128,18 +103,18 @@ pub(crate) fn start_message(
 ) -> Result<Start, Error> {
     check(command, limits)?;
     let defaults = [
-        (Resource::Processes, u64::from(processes)),
-        (Resource::CoreBytes, 0),
+        ResourceBound::new(Resource::Processes, u64::from(processes)),
+        ResourceBound::new(Resource::CoreBytes, 0),
     ];
-    let asked = |resource| limits.resources.iter().any(|(other, _)| *other == resource);
+    let asked = |bound: &ResourceBound| {
+        let mut asked = limits.resources.iter();
+        asked.any(|other| other.resource == bound.resource)
+    };
     let resources = defaults
         .into_iter()
-        .filter(|(resource, _)| !asked(*resource))
+        .filter(|bound| !asked(bound))
         .chain(limits.resources.iter().copied())
-        .map(|(resource, value)| ResourceLimit {
-            resource: resource.number(),
-            value,
-        });
+        .map(ResourceBound::message);
     let start = Start {
         args: command.args.clone(),
         env: command.env.clone(),
@@ -158,6 +133,7 @@ pub(crate) fn start_message(
                 max_bytes: limits.files.bytes,
             })
             .collect(),
+        files_bytes: limits.files.total_bytes,
     };
     check_length(&start)?;
     Ok(start)
@@ -203,6 +179,12 @@ fn check(command: &Command, limits: &Limits) -> Result<(), Error> {
     }
     if !command.cwd.starts_with('/') {
         return refuse("the working directory is not an absolute path");
+    }
+    let mut ids = [command.uid, command.gid]
+        .into_iter()
+        .chain(command.groups.iter().copied());
+    if ids.any(|id| id == NO_ID) {
+        return refuse("4294967295 is no user or group: it stands for none");
     }
     if command.files.len() > limits.files.count {
         return refuse("more files are asked for than may be collected");
@@ -255,6 +237,19 @@ mod tests {
     }
 
     #[test]
+    fn an_id_that_stands_for_none_is_refused() {
+        for change in [
+            (|command| command.uid = u32::MAX) as fn(&mut Command),
+            |command| command.gid = u32::MAX,
+            |command| command.groups.push(u32::MAX),
+        ] {
+            let mut command = Command::new(["true"]);
+            change(&mut command);
+            assert!(refusal(&command).contains("stands for none"), "{command:?}");
+        }
+    }
+
+    #[test]
     fn an_environment_no_program_could_take_is_refused() {
         let mut command = Command::new(["true"]);
         command.env.push(("BIG".into(), "x".repeat(MAX_BYTES)));
@@ -264,22 +259,12 @@ mod tests {
     #[test]
     fn an_asked_for_resource_replaces_its_default() {
         let limits = Limits {
-            resources: vec![(Resource::CoreBytes, 7)],
+            resources: vec![ResourceBound::new(Resource::CoreBytes, 7)],
             ..Limits::default()
         };
         let start = start_message(&Command::new(["true"]), &limits, 10).unwrap();
-        assert_eq!(
-            start.limits,
-            [
-                ResourceLimit {
-                    resource: 6,
-                    value: 10
-                },
-                ResourceLimit {
-                    resource: 4,
-                    value: 7
-                }
-            ]
-        );
+        let bounds = [(Resource::Processes, 10), (Resource::CoreBytes, 7)];
+        let wanted = bounds.map(|(resource, value)| ResourceBound::new(resource, value).message());
+        assert_eq!(start.limits, wanted);
     }
 }

@@ -27,6 +27,8 @@ pub(crate) struct Conversation<'a> {
     pub(crate) stderr: Counter,
     pub(crate) files: Vec<CollectedFile>,
     file_limits: Vec<u64>,
+    /// What all files together may still have.
+    files_left: u64,
     pub(crate) end: Option<(Status, GuestUsage)>,
 }
 
@@ -80,6 +82,7 @@ impl<'a> Conversation<'a> {
                 })
                 .collect(),
             file_limits: start.files.iter().map(|file| file.max_bytes).collect(),
+            files_left: start.files_bytes,
             end: None,
         }
     }
@@ -197,6 +200,9 @@ impl<'a> Conversation<'a> {
         if (file.bytes.len() + bytes.len()) as u64 > limit {
             return Err(Error::OutOfTurn("a file is longer than was allowed"));
         }
+        let left = self.files_left.checked_sub(bytes.len() as u64);
+        self.files_left = left.ok_or(Error::OutOfTurn("the files are longer than was allowed"))?;
+        let (file, _) = self.file(index)?;
         file.bytes.extend_from_slice(bytes);
         Ok(())
     }

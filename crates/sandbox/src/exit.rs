@@ -42,7 +42,8 @@ pub enum Outcome {
     Canceled,
     /// The kernel killed a process of the chamber at its memory limit, and the command failed.
     OutOfMemory,
-    /// The command failed, with this code as shells put it, and left its disk without room.
+    /// The command failed, with this code as shells put it, and there was no room on its disk at its end or as it wrote
+    /// to stderr.
     DiskFull(i32),
 }
 

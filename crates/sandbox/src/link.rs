@@ -109,6 +109,9 @@ pub(crate) trait Guest {
 
     /// Takes note of the process id under which the guest runs on its own machine.
     fn born(&mut self, pid: u32) -> Result<(), Error>;
+
+    /// The process of this host from which all that belongs to the guest came.
+    fn process(&self) -> Option<u32>;
 }
 
 #[cfg(test)]

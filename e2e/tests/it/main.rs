@@ -21,6 +21,8 @@ mod ordinary_user;
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
+mod owners;
+#[cfg(test)]
 mod paired;
 #[cfg(test)]
 mod pull_request;

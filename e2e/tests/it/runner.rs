@@ -44,6 +44,35 @@ fn an_image_runs_once_without_a_server() {
 }
 
 #[test]
+fn limits_of_processes_are_set_and_told_and_those_beyond_the_hosts_are_clamped() {
+    let town = Town::new();
+    let arguments = run_arguments(&town, "limited", "ulimit -Ss; ulimit -Hs");
+    let words = [
+        "--ulimit",
+        "stack=3145728",
+        "--ulimit",
+        "stack=1048576:2097152",
+        "--ulimit",
+        "nofile=4294967295",
+    ];
+    let exited = run(&arguments, &words);
+    assert_eq!(exited.code, Some(0), "{exited:?}");
+    assert_eq!(exited.stdout, "1024\n2048\n");
+    let clamped = "rlimit-nofile: clamped from 4294967295 to ";
+    assert!(exited.stderr.contains(clamped), "{exited:?}");
+    let told = run(&arguments, &[&words[..], &["--json"]].concat());
+    let told: Value = serde_json::from_str(&told.stdout).unwrap();
+    let layers = told["conditions"]["layers"].as_array().unwrap();
+    let layer = |name: &str| layers.iter().find(|layer| layer["name"] == name).unwrap();
+    assert_eq!(layer("rlimit-stack")["detail"], "1048576:2097152");
+    assert_eq!(layer("rlimit-nofile")["applied"], false);
+
+    let refused = run(&arguments, &["--ulimit", "files=1"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("nofile"), "{refused:?}");
+}
+
+#[test]
 fn a_result_carries_its_conditions_and_a_noise_receipt() {
     let town = Town::new();
     let arguments = run_arguments(&town, "told", "true");

@@ -10,6 +10,9 @@ use crate::fault::{At, Fault};
 const GROUPS: &str = "/sys/fs/cgroup";
 const CHAMBER: &str = "/sys/fs/cgroup/chamber";
 
+/// Where that group's most memory is counted, by kernels from 5.19 on.
+pub(crate) const MEMORY_PEAK: &str = "/sys/fs/cgroup/chamber/memory.peak";
+
 /// Puts the launcher, and with it everything it will start, into a group of its own.
 pub(super) fn confine(launcher: u32) -> Result<(), Fault> {
     mount("cgroup2", GROUPS, "cgroup2", MountFlags::empty(), None).at(Stage::Boot, || {

@@ -30,6 +30,7 @@ use kiln_guest_init::protocol::{Frame, Machine, Stage, ToGuest, ToHost, read_fra
 use rustix::system::{RebootCommand, reboot};
 
 use crate::fault::{At, Fault};
+pub(crate) use bounds::MEMORY_PEAK;
 use channel::Channel;
 
 /// Runs one command for the host and ends the machine.

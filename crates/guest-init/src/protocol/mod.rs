@@ -33,7 +33,7 @@ pub use codec::Malformed;
 pub use frame::{Frame, FrameBuffer, HEADER_BYTES, MAX_BODY_BYTES, VERSION, read_frame};
 pub use machine::{Machine, Scratch, Wake};
 pub use stage::Stage;
-pub use to_guest::{FileRequest, IdMap, Kill, ResourceLimit, Seal, Start, ToGuest};
+pub use to_guest::{FileRequest, IdMap, Kill, ResourceLimit, Seal, Start, ToGuest, UNLIMITED};
 pub use to_host::{FileOutcome, Layer, MAX_CHUNK_BYTES, Status, Stream, ToHost, Usage};
 pub use uplink::Uplink;
 

@@ -15,7 +15,8 @@ fn start() -> Start {
         groups: vec![4, 20],
         limits: vec![ResourceLimit {
             resource: 7,
-            value: 1024,
+            soft: 1024,
+            hard: 4096,
         }],
         stdout_bytes: 1 << 20,
         stderr_bytes: 1 << 10,
@@ -23,6 +24,7 @@ fn start() -> Start {
             path: "/out.json".into(),
             max_bytes: 99,
         }],
+        files_bytes: 1 << 30,
     }
 }
 

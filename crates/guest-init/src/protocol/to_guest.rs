@@ -119,6 +119,8 @@ pub struct Start {
     pub stdout_bytes: u64,
     pub stderr_bytes: u64,
     pub files: Vec<FileRequest>,
+    /// Bytes of all files together.
+    pub files_bytes: u64,
 }
 
 wire_struct!(Start {
@@ -132,6 +134,7 @@ wire_struct!(Start {
     stdout_bytes,
     stderr_bytes,
     files,
+    files_bytes,
 });
 
 impl Start {
@@ -152,14 +155,22 @@ impl Start {
     }
 }
 
-/// A resource limit by the number Linux gives it (`RLIMIT_*`), soft and hard alike.
+/// What Linux takes for no limit at all.
+pub const UNLIMITED: u64 = u64::MAX;
+
+/// A resource limit by the number Linux gives it (`RLIMIT_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourceLimit {
     pub resource: u32,
-    pub value: u64,
+    pub soft: u64,
+    pub hard: u64,
 }
 
-wire_struct!(ResourceLimit { resource, value });
+wire_struct!(ResourceLimit {
+    resource,
+    soft,
+    hard
+});
 
 /// A file to send after the command's end.
 #[derive(Clone, Debug, PartialEq, Eq)]

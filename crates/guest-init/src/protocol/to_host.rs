@@ -135,11 +135,13 @@ pub struct Usage {
     pub major_faults: u64,
     pub voluntary_switches: u64,
     pub involuntary_switches: u64,
-    /// Whether the root file system had no room left, in bytes or in files, when the command had ended.
+    /// Whether the root file system had no room left, in bytes or in files, when the command ended or wrote to stderr.
     pub disk_full: bool,
     /// Processes the kernel has killed for want of memory. It counts for all of the kernel: the chamber's in a microVM,
     /// everybody's on a host.
     pub oom_kills: u64,
+    /// The most memory that the chamber had, its cached files included, inside a microVM; zero where nobody counts.
+    pub peak_memory_bytes: u64,
 }
 
 wire_struct!(Usage {
@@ -153,6 +155,7 @@ wire_struct!(Usage {
     involuntary_switches,
     disk_full,
     oom_kills,
+    peak_memory_bytes,
 });
 
 /// What became of one requested file.
@@ -160,7 +163,8 @@ wire_struct!(Usage {
 pub enum FileOutcome {
     /// All of it was sent.
     Whole,
-    /// It is larger than its limit; what fits was sent. Its size at the time is given.
+    /// It is larger than its limit, or than its share of what all files may have together; what fits was sent. Its size
+    /// at the time is given.
     Truncated {
         size: u64,
     },

@@ -111,6 +111,7 @@ pub(crate) fn children_usage() -> Usage {
         involuntary_switches: count(raw.ru_nivcsw),
         disk_full: false,
         oom_kills: 0,
+        peak_memory_bytes: 0,
     }
 }
 

@@ -236,3 +236,146 @@ fn a_disk_is_made_once_and_goes_with_its_image() {
     assert!(!disk.exists());
     assert_eq!(names(&bench.path()), ["images", "lock"]);
 }
+
+/// What the reference program finds on a disk: mode, user and group.
+fn owner_on(disk: &Path, path: &str) -> (String, String, String) {
+    let request = format!("stat {path}");
+    let told = crate::testing::run("/sbin/debugfs", &["-R", &request, disk.to_str().unwrap()]);
+    let after = |word: &str| {
+        let (_, rest) = told
+            .split_once(word)
+            .unwrap_or_else(|| panic!("{path}: {told}"));
+        rest.split_whitespace().next().unwrap().to_owned()
+    };
+    (after("Mode:"), after("User:"), after("Group:"))
+}
+
+/// Whoever unpacks it.
+#[test]
+fn owners_and_modes_of_an_image_are_those_of_its_disk() {
+    let bench = Bench::new();
+    let owned =
+        |layer: Layer, uid: &str| layer.extended(&[("uid", uid.as_bytes()), ("gid", b"100500")]);
+    let lower = Layer::new().directory("srv/").file("srv/gone", "x");
+    let lower = owned(lower, "1000").entry(tar::EntryType::Directory, "srv/ann/", "", 0o700, b"");
+    let lower = owned(lower, "1000").file("srv/ann/notes", "mine");
+    let lower = owned(lower, "1000").symlink("srv/ann/link", "notes");
+    let lower = owned(lower, "7").file("replaced", "old");
+    let lower = lower
+        .hard_link("srv/ann/again", "srv/ann/notes")
+        .entry(tar::EntryType::Directory, "etc/", "", 0o000, b"")
+        .entry(tar::EntryType::Regular, "etc/shadow", "", 0o000, b"secret");
+    let upper = Layer::new()
+        .file("replaced", "new")
+        .file("srv/.wh.gone", "");
+    let image = image_of(&bench.layout, &[lower.finish(), upper.finish()]);
+    let cache = bench.open(ROOMY);
+    let guard = cache.rootfs(&image).unwrap();
+    let disk = cache.disk(&guard).unwrap();
+    for (path, mode, user, group) in [
+        ("/", "0755", "0", "0"),
+        ("/srv", "0755", "0", "0"),
+        ("/srv/ann", "0700", "1000", "100500"),
+        ("/srv/ann/notes", "0644", "1000", "100500"),
+        ("/srv/ann/again", "0644", "1000", "100500"),
+        ("/srv/ann/link", "0777", "1000", "100500"),
+        ("/replaced", "0644", "0", "0"),
+        ("/etc", "0000", "0", "0"),
+        ("/etc/shadow", "0000", "0", "0"),
+    ] {
+        let wanted = (mode.to_owned(), user.to_owned(), group.to_owned());
+        assert_eq!(owner_on(&disk, path), wanted, "{path}");
+    }
+    let shadow = crate::testing::run(
+        "/sbin/debugfs",
+        &["-R", "cat /etc/shadow", disk.to_str().unwrap()],
+    );
+    assert_eq!(shadow, "secret");
+}
+
+#[test]
+fn owners_and_modes_are_those_of_its_disk_for_an_ordinary_user_too() {
+    if !rustix::process::geteuid().is_root() {
+        // The other test has shown it.
+        return;
+    }
+    let output = std::process::Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "cache::tests::owners_and_modes_of_an_image_are_those_of_its_disk",
+        ])
+        .output()
+        .expect("util-linux is not installed: run `cargo xtask setup`");
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{told}");
+    // A filter that finds nothing succeeds too.
+    assert!(told.contains("1 passed"), "{told}");
+}
+
+/// The entry of an image, and what is to be broken of it.
+fn marker_of(bench: &Bench, image: &Image) -> PathBuf {
+    let name = format!("sha256-{}", image.digest().hex());
+    bench.path().join("images").join(name).join("image.json")
+}
+
+#[test]
+fn an_entry_that_cannot_be_read_does_not_keep_others_out_and_goes() {
+    let bench = Bench::new();
+    let cache = bench.open(ROOMY);
+    for (name, damage) in [
+        (
+            "cut",
+            (|path: &Path| fs::write(path, "{")) as fn(&Path) -> io::Result<()>,
+        ),
+        ("lost", |path| fs::remove_file(path)),
+    ] {
+        let broken = bench.image(name);
+        drop(cache.rootfs(&broken).unwrap());
+        let marker = marker_of(&bench, &broken);
+        damage(&marker).unwrap();
+        drop(
+            cache
+                .rootfs(&bench.image(&format!("after {name}")))
+                .unwrap(),
+        );
+        assert!(!marker.parent().unwrap().exists(), "{name}");
+    }
+    assert_eq!(names(&bench.path()), ["images", "lock"]);
+}
+
+#[test]
+fn a_damaged_entry_is_made_again() {
+    let bench = Bench::new();
+    let cache = bench.open(ROOMY);
+    let image = bench.image("one");
+    drop(cache.rootfs(&image).unwrap());
+    fs::write(marker_of(&bench, &image), "{").unwrap();
+    assert!(cache.get(image.digest()).unwrap().is_none());
+    let guard = cache.rootfs(&image).unwrap();
+    assert!(guard.path().join("one").is_file());
+}
+
+#[test]
+fn a_damaged_entry_that_somebody_uses_stays_and_is_named() {
+    let bench = Bench::new();
+    let cache = bench.open(ROOMY);
+    let image = bench.image("one");
+    let guard = cache.rootfs(&image).unwrap();
+    fs::write(marker_of(&bench, &image), "{").unwrap();
+    drop(cache.rootfs(&bench.image("other")).unwrap());
+    assert!(guard.path().join("one").is_file());
+    let error = cache.get(image.digest()).unwrap_err();
+    assert!(matches!(error, CacheError::Damaged { .. }), "{error:?}");
+}
+
+#[test]
+fn what_is_no_entry_at_all_is_left_alone() {
+    let bench = Bench::new();
+    let cache = bench.open(ROOMY);
+    let stray = bench.path().join("images/README");
+    fs::write(&stray, "mine").unwrap();
+    drop(cache.rootfs(&bench.image("one")).unwrap());
+    assert!(stray.exists());
+}

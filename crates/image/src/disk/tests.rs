@@ -25,7 +25,7 @@ impl Bench {
 
     fn write(&self, name: &str) -> PathBuf {
         let disk = self.directory.path().join(name);
-        write(&self.directory.path().join("root"), &disk).unwrap();
+        write(&self.directory.path().join("root"), None, &disk).unwrap();
         disk
     }
 
@@ -82,6 +82,6 @@ fn a_name_that_is_not_text_is_named() {
     let root = directory.path().join("root");
     fs::create_dir(&root).unwrap();
     fs::write(root.join(OsStr::from_bytes(b"\xff")), "").unwrap();
-    let refused = write(&root, &directory.path().join("disk"));
+    let refused = write(&root, None, &directory.path().join("disk"));
     assert!(matches!(refused, Err(DiskError::Name { .. })));
 }

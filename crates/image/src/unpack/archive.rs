@@ -14,6 +14,10 @@ use super::{LayerError, shown};
 use crate::Limits;
 
 const BLOCK_BYTES: usize = 512;
+
+/// What Linux takes for "leave the owner as it is".
+const NO_ID: u32 = u32::MAX;
+
 const NANOS_PER_SECOND_DIGITS: usize = 9;
 const ATTRIBUTE_PREFIX: &[u8] = b"SCHILY.xattr.";
 
@@ -195,16 +199,24 @@ impl<R: Read> Archive<R> {
         if extended.sparse {
             return Err(LayerError::Sparse { path: path.shown() });
         }
+        let id = |id: u64| match u32::try_from(id) {
+            Ok(id) if id != NO_ID => Ok(id),
+            _ => Err(LayerError::NoSuchId {
+                path: path.shown(),
+                id,
+            }),
+        };
         let bad = |_: io::Error| LayerError::BadHeader;
         let seconds = header.mtime().map_err(bad)?;
         let uid = extended.uid.map_or_else(|| header.uid(), Ok).map_err(bad)?;
         let gid = extended.gid.map_or_else(|| header.gid(), Ok).map_err(bad)?;
+        let (uid, gid) = (id(uid)?, id(gid)?);
         Ok(Entry {
             path,
             kind,
             mode: header.mode().map_err(bad)? & 0o7777,
-            uid: u32::try_from(uid).map_err(|_| LayerError::BadHeader)?,
-            gid: u32::try_from(gid).map_err(|_| LayerError::BadHeader)?,
+            uid,
+            gid,
             modified: extended.modified.unwrap_or_else(|| Timespec {
                 tv_sec: i64::try_from(seconds).unwrap_or(i64::MAX),
                 tv_nsec: 0,

@@ -95,7 +95,7 @@ impl Directories {
     }
 
     /// All directories with their paths, deepest first: a mode can lock what lies below.
-    pub(super) fn deepest_first(self) -> Vec<(Vec<u8>, u64, Metadata)> {
+    pub(super) fn deepest_first(&self) -> Vec<(Vec<u8>, u64, Metadata)> {
         let mut all: Vec<(u32, Vec<u8>, u64, Metadata)> = self
             .known
             .iter()

@@ -6,9 +6,15 @@ use rustix::fs::{AtFlags, Gid, Mode, Timespec, Timestamps, Uid, XattrFlags};
 use rustix::io::Errno;
 
 use super::entry::Entry;
+use crate::owners::Owner;
 
 const SET_USER_ID: u32 = 0o4000;
 const SET_GROUP_ID: u32 = 0o2000;
+
+/// What nobody is kept from by their own mode.
+const OWN_FILE: u32 = 0o400;
+const OWN_DIRECTORY: u32 = 0o700;
+const LINK: u32 = 0o777;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Metadata {
@@ -16,6 +22,8 @@ pub(super) struct Metadata {
     uid: u32,
     gid: u32,
     modified: Timespec,
+    /// The least of its mode that who owns it needs.
+    own: u32,
 }
 
 impl Metadata {
@@ -28,11 +36,20 @@ impl Metadata {
             tv_sec: 0,
             tv_nsec: 0,
         },
+        own: OWN_DIRECTORY,
     };
 
     pub(super) const fn of_file(entry: &Entry) -> Self {
         Self {
             mode: entry.mode & !(SET_USER_ID | SET_GROUP_ID),
+            own: OWN_FILE,
+            ..Self::of(entry)
+        }
+    }
+
+    pub(super) const fn of_link(entry: &Entry) -> Self {
+        Self {
+            mode: LINK,
             ..Self::of(entry)
         }
     }
@@ -40,6 +57,7 @@ impl Metadata {
     pub(super) const fn of_directory(entry: &Entry) -> Self {
         Self {
             mode: entry.mode & !SET_USER_ID,
+            own: OWN_DIRECTORY,
             ..Self::of(entry)
         }
     }
@@ -50,6 +68,23 @@ impl Metadata {
             uid: entry.uid,
             gid: entry.gid,
             modified: entry.modified,
+            own: 0,
+        }
+    }
+
+    /// The same with a mode that does not lock its owner out. Root is never.
+    pub(super) const fn readable(self) -> Self {
+        Self {
+            mode: self.mode | self.own,
+            ..self
+        }
+    }
+
+    pub(super) fn owner(&self) -> Owner {
+        Owner {
+            uid: self.uid,
+            gid: self.gid,
+            mode: u16::try_from(self.mode & 0o7777).expect("twelve bits fit into sixteen"),
         }
     }
 
@@ -62,7 +97,8 @@ impl Metadata {
                 Some(Gid::from_raw(self.gid)),
             )?;
         }
-        rustix::fs::fchmod(fd, Mode::from_raw_mode(self.mode))?;
+        let shown = if with_owner { *self } else { self.readable() };
+        rustix::fs::fchmod(fd, Mode::from_raw_mode(shown.mode))?;
         rustix::fs::futimens(fd, &self.times())
     }
 

@@ -13,10 +13,12 @@ use super::archive::Archive;
 use super::bounds::Exceeded;
 use super::directories::Directories;
 use super::entry::{Entry, EntryPath, Kind};
+use super::ledger::Ledger;
 use super::metadata::{Metadata, set_attributes};
 use super::whiteout::{Whiteout, hide_children, hide_name};
 use super::{BUFFER_BYTES, LayerError, UnpackError};
 use crate::Limits;
+use crate::owners::Owners;
 use crate::remove::{names, remove_all};
 use crate::root::Root;
 
@@ -68,6 +70,8 @@ pub(super) struct Tree<'a> {
     /// The last parent and the path it was reached by; entries come directory by directory.
     last_parent: Option<(Vec<u8>, Parent)>,
     with_owner: bool,
+    /// What the files themselves cannot say without an owner.
+    ledger: Ledger,
     done: Unpacked,
     buffer: Vec<u8>,
 }
@@ -87,6 +91,7 @@ impl<'a> Tree<'a> {
             layer: Layer::default(),
             last_parent: None,
             with_owner: rustix::process::geteuid().is_root(),
+            ledger: Ledger::default(),
             done: Unpacked::default(),
             buffer: vec![0; BUFFER_BYTES],
         })
@@ -110,8 +115,9 @@ impl<'a> Tree<'a> {
         Ok(())
     }
 
-    /// Gives directories their modes and times, which had to wait until nothing is added to them.
-    pub(super) fn finish(self) -> Result<Unpacked, LayerError> {
+    /// Gives directories their modes and times, which had to wait until nothing is added to them. Answers the owners as well if
+    /// the files do not have them.
+    pub(super) fn finish(mut self) -> Result<(Unpacked, Option<Owners>), LayerError> {
         for (path, inode, metadata) in self.directories.deepest_first() {
             let fd = match self.root.resolve(&path, DIRECTORY) {
                 Ok(fd) => fd,
@@ -125,9 +131,18 @@ impl<'a> Tree<'a> {
                 metadata
                     .apply(&fd, self.with_owner)
                     .map_err(|error| failed(&path, "set owner, mode and time", error))?;
+                if !self.with_owner {
+                    self.ledger.note(inode, &metadata);
+                }
             }
         }
-        Ok(self.done)
+        if self.with_owner {
+            return Ok((self.done, None));
+        }
+        let root = self.root.resolve(b"", DIRECTORY);
+        let owners = root.and_then(|root| self.ledger.by_path(&root));
+        let owners = owners.map_err(|error| failed(b"", "look at what was unpacked", error))?;
+        Ok((self.done, Some(owners)))
     }
 
     fn apply(&mut self, entry: &Entry, archive: &mut Archive<impl Read>) -> Result<(), LayerError> {
@@ -229,9 +244,15 @@ impl<'a> Tree<'a> {
         self.done.bytes += size.next_multiple_of(BLOCK_BYTES);
         let fd = OwnedFd::from(file);
         set_attributes(&fd, entry).map_err(on(&entry.path, "set attributes"))?;
-        Metadata::of_file(entry)
+        let metadata = Metadata::of_file(entry);
+        metadata
             .apply(&fd, self.with_owner)
-            .map_err(on(&entry.path, "set owner, mode and time"))
+            .map_err(on(&entry.path, "set owner, mode and time"))?;
+        if !self.with_owner {
+            let status = rustix::fs::fstat(&fd).map_err(on(&entry.path, "read the file"))?;
+            self.ledger.note(status.st_ino, &metadata);
+        }
+        Ok(())
     }
 
     fn make_symlink(
@@ -250,9 +271,16 @@ impl<'a> Tree<'a> {
             outcome => outcome,
         }
         .map_err(on(&entry.path, "make the symbolic link"))?;
-        Metadata::of_file(entry)
+        let metadata = Metadata::of_link(entry);
+        metadata
             .apply_to_link(&*parent.fd, name, self.with_owner)
-            .map_err(on(&entry.path, "set owner and time"))
+            .map_err(on(&entry.path, "set owner and time"))?;
+        if !self.with_owner {
+            let status = rustix::fs::statat(&*parent.fd, name, AtFlags::SYMLINK_NOFOLLOW)
+                .map_err(on(&entry.path, "read the symbolic link"))?;
+            self.ledger.note(status.st_ino, &metadata);
+        }
+        Ok(())
     }
 
     /// A hard link is a second name for a file or symbolic link that is already there.

@@ -174,6 +174,10 @@ pub(crate) struct RunnerRun {
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
 
+    /// Limit of each process, such as nofile=1024 or core=0:-1 (soft and hard, -1 for none); may be repeated. What this host does not allow is lowered and said
+    #[arg(long, value_name = "NAME=SOFT[:HARD]")]
+    pub(crate) ulimit: Vec<String>,
+
     /// Give it a network: the internet, but no private addresses
     #[arg(long)]
     pub(crate) network: bool,

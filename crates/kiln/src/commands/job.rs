@@ -9,7 +9,7 @@ use tokio::runtime::Runtime;
 use super::Context;
 use super::connection::Connection;
 use super::follow::{follow, follow_items};
-use super::logs::{Printed, fill};
+use super::logs::{Printed, bad_end, fill};
 use super::target::from_client;
 use crate::cli::job::{self as cli, Follow, List, Logs, Named};
 use crate::failure::{Exit, Failure};
@@ -84,7 +84,7 @@ impl Desk<'_> {
         if printed.is_empty() {
             self.print(json, output, || output_text(output))?;
         } else {
-            printed.print_rest(&output.results)?;
+            printed.print_rest(output, usize::MAX)?;
             if let Some(error) = &output.error {
                 self.context.terminal.data(&format!("error: {error}"))?;
             }
@@ -243,6 +243,7 @@ fn output_text(output: &JobOutput) -> String {
         for (path, contents) in iteration.output.iter().flatten() {
             parts.push(format!("── {path}\n{contents}"));
         }
+        parts.extend(bad_end(output, number).map(|end| format!("── {end}")));
     }
     parts.extend(output.error.as_ref().map(|error| format!("error: {error}")));
     let trimmed = parts.iter().map(|part| part.trim_end_matches('\n'));
@@ -275,7 +276,7 @@ fn reason(waiting: &Waiting) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kiln_model::v0::{Blocker, IterationOutput};
+    use kiln_model::v0::{Blocker, Conditions, Ended, IterationOutput, IterationUsage};
 
     #[test]
     fn logs_show_every_iteration_and_the_error() {
@@ -294,6 +295,53 @@ mod tests {
             output_text(&output),
             "── iteration 0\none\n── iteration 1\ntwo\nerror: broke"
         );
+    }
+
+    #[test]
+    fn logs_say_how_iterations_ended_that_did_not_end_well() {
+        let iteration = |exit_code| IterationOutput {
+            exit_code,
+            stdout: Some("x".to_owned()),
+            ..IterationOutput::default()
+        };
+        let ended = |ended, signal| IterationUsage {
+            ended: Some(ended),
+            signal,
+            ..IterationUsage::default()
+        };
+        let mut output = JobOutput {
+            results: [0, 137, 137, 1, 137].map(iteration).into(),
+            conditions: Some(Box::new(Conditions {
+                iterations: vec![
+                    ended(Ended::Exited, None),
+                    ended(Ended::Exited, None),
+                    ended(Ended::Signaled, Some(9)),
+                    ended(Ended::DiskFull, None),
+                    ended(Ended::OutOfMemory, None),
+                ],
+                ..Conditions::default()
+            })),
+            ..JobOutput::default()
+        };
+        let ends = |output: &JobOutput| {
+            let text = output_text(output);
+            let lines = text.lines().filter(|line| line.starts_with("── "));
+            let ends = lines.filter(|line| !line.contains("iteration"));
+            ends.map(|line| line.trim_start_matches("── ").to_owned())
+                .collect::<Vec<_>>()
+        };
+        let all = [
+            "exited with code 137",
+            "killed by signal 9",
+            "filled its disk (exit code 1)",
+            "ran out of memory",
+        ];
+        assert_eq!(ends(&output), all);
+        output.error = Some("iteration 5: the command ran out of memory".to_owned());
+        assert_eq!(ends(&output), all[..3], "the error says the last");
+        // From a runner that does not tell.
+        output.conditions = None;
+        assert_eq!(ends(&output)[1], "exited with code 137");
     }
 
     #[test]

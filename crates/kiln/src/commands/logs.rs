@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kiln_client::{Client, Error, FeedItem};
 use kiln_model::JobUuid;
-use kiln_model::v0::{IterationOutput, JobOutput, LiveText, TextKind};
+use kiln_model::v0::{Ended, JobOutput, LiveText, TextKind};
 
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -74,9 +74,10 @@ impl<'a> Printed<'a> {
         self.put(text.iteration, &text.text)
     }
 
-    /// What the job wrote after what was printed.
-    pub(super) fn print_rest(&mut self, results: &[IterationOutput]) -> Result<(), Failure> {
-        for (iteration, result) in (0..).zip(results) {
+    /// What the first iterations of the job wrote after what was printed.
+    pub(super) fn print_rest(&mut self, output: &JobOutput, first: usize) -> Result<(), Failure> {
+        for (index, result) in output.results.iter().enumerate().take(first) {
+            let iteration = index as u64;
             for (stream, text) in [
                 (TextKind::Stdout, &result.stdout),
                 (TextKind::Stderr, &result.stderr),
@@ -87,6 +88,10 @@ impl<'a> Printed<'a> {
             }
             for (path, contents) in result.output.iter().flatten() {
                 self.put(iteration, &format!("── {path}\n{contents}\n"))?;
+            }
+            if let Some(end) = bad_end(output, index) {
+                let line_end = if self.in_line { "\n" } else { "" };
+                self.put(iteration, &format!("{line_end}── {end}\n"))?;
             }
         }
         Ok(())
@@ -122,6 +127,31 @@ impl<'a> Printed<'a> {
     fn end(&mut self, iteration: u64, stream: TextKind) -> &mut u64 {
         let key = (iteration, stream == TextKind::Stderr);
         self.ends.entry(key).or_default()
+    }
+}
+
+/// How an iteration ended, unless it ended well, or its job failed with it and says so.
+pub(super) fn bad_end(output: &JobOutput, index: usize) -> Option<String> {
+    let exit_code = output.results.get(index)?.exit_code;
+    if output.error.is_some() && index + 1 == output.results.len() {
+        return None;
+    }
+    let conditions = output.conditions.as_deref();
+    let told = conditions.and_then(|conditions| conditions.iterations.get(index));
+    let signal = told.and_then(|told| told.signal);
+    match told.and_then(|told| told.ended.as_ref()) {
+        None | Some(Ended::Exited) => {
+            (exit_code != 0).then(|| format!("exited with code {exit_code}"))
+        }
+        Some(Ended::Signaled) => Some(signal.map_or_else(
+            || "killed by a signal".to_owned(),
+            |signal| format!("killed by signal {signal}"),
+        )),
+        Some(Ended::TimedOut) => Some("ran into its timeout".to_owned()),
+        Some(Ended::Canceled) => Some("stopped".to_owned()),
+        Some(Ended::OutOfMemory) => Some("ran out of memory".to_owned()),
+        Some(Ended::DiskFull) => Some(format!("filled its disk (exit code {exit_code})")),
+        Some(Ended::Other(words)) => Some(words.clone()),
     }
 }
 

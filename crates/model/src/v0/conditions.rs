@@ -66,6 +66,12 @@ pub struct StageTimes {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IterationUsage {
+    /// How its command ended; absent from runners that do not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
+    /// The signal that killed it, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
     pub wall_us: u64,
     pub user_us: u64,
     pub system_us: u64,
@@ -90,6 +96,23 @@ pub struct IterationUsage {
     /// CPU time used so far, every five seconds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cpu_samples: Vec<CpuSample>,
+}
+
+/// Why a command is no longer running. Its exit code alone does not say: a shell that exits with 137 is not killed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ended {
+    Exited,
+    Signaled,
+    TimedOut,
+    Canceled,
+    /// It failed, and the kernel had killed a process of it at the memory limit.
+    OutOfMemory,
+    /// It failed, and there was no room left on its disk.
+    DiskFull,
+    /// In the words of a newer runner.
+    #[serde(untagged)]
+    Other(String),
 }
 
 /// How long some task waited for a resource (PSI, `some`).
@@ -192,6 +215,8 @@ mod tests {
             cached: true,
             shared: true,
             iterations: vec![IterationUsage {
+                ended: Some(Ended::Signaled),
+                signal: Some(9),
                 wall_us: 7,
                 cpu_samples: vec![CpuSample {
                     at_ms: 5000,
@@ -221,6 +246,24 @@ mod tests {
         assert_eq!(conditions.isolation.as_deref(), Some("namespace"));
         assert!(conditions.iterations.is_empty());
         assert_eq!(conditions.other["iterations"], json!("many"));
+    }
+
+    #[test]
+    fn an_end_in_the_words_of_a_newer_runner_is_kept() {
+        let words = json!({"iterations": [{"ended": "out_of_memory"}, {"ended": "eaten"}, {}]});
+        let conditions = read(&words);
+        let ended = conditions.iterations.iter().map(|one| one.ended.clone());
+        assert_eq!(
+            ended.collect::<Vec<_>>(),
+            [
+                Some(Ended::OutOfMemory),
+                Some(Ended::Other("eaten".to_owned())),
+                None
+            ]
+        );
+        let written = serde_json::to_value(&conditions).unwrap();
+        assert_eq!(written["iterations"][1]["ended"], json!("eaten"));
+        assert_eq!(written["iterations"][2].get("ended"), None);
     }
 
     #[test]

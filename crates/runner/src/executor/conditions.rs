@@ -2,12 +2,23 @@
 
 use std::time::Duration;
 
-use kiln_model::v0::{IterationUsage, SealedLayer};
+use kiln_model::v0::{Ended, IterationUsage, SealedLayer};
+use kiln_sandbox::Outcome;
 
-/// What one iteration used.
+/// How one iteration ended, and what it used.
 pub(super) fn usage(exit: &kiln_sandbox::Exit) -> IterationUsage {
     let usage = &exit.usage;
+    let (ended, signal) = match exit.outcome {
+        Outcome::Exited(_) => (Ended::Exited, None),
+        Outcome::Signaled(signal) => (Ended::Signaled, Some(signal)),
+        Outcome::TimedOut => (Ended::TimedOut, None),
+        Outcome::Canceled => (Ended::Canceled, None),
+        Outcome::OutOfMemory => (Ended::OutOfMemory, None),
+        Outcome::DiskFull(_) => (Ended::DiskFull, None),
+    };
     IterationUsage {
+        ended: Some(ended),
+        signal,
         wall_us: micros(usage.elapsed),
         user_us: micros(usage.user),
         system_us: micros(usage.system),

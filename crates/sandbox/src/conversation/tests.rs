@@ -11,6 +11,7 @@ fn start() -> Start {
             path: "/out".into(),
             max_bytes: 3,
         }],
+        files_bytes: 3,
         ..Start::default()
     }
 }
@@ -128,6 +129,35 @@ fn a_file_longer_than_its_limit_is_refused() {
             .chain([exited(), chunk(), chunk()]),
     );
     assert!(matches!(last, Err(Error::OutOfTurn(_))));
+}
+
+#[test]
+fn a_guest_whose_files_are_together_longer_than_was_allowed_is_refused() {
+    let request = |path: &str| FileRequest {
+        path: path.into(),
+        max_bytes: 3,
+    };
+    let start = Start {
+        files: vec![request("/one"), request("/two"), request("/three")],
+        files_bytes: 5,
+        ..start()
+    };
+    let chunk = |index, length| ToHost::FileChunk {
+        index,
+        bytes: vec![0; length],
+    };
+    let mut transcript = Transcript::default();
+    let mut conversation = Conversation::new(&start, &mut transcript);
+    let fits = [exited(), chunk(0, 3), chunk(1, 2)];
+    for message in up_to_running().into_iter().chain(fits) {
+        conversation.hear(message).unwrap();
+    }
+    for index in [1, 2] {
+        let beyond = conversation.hear(chunk(index, 1));
+        assert!(matches!(beyond, Err(Error::OutOfTurn(_))), "{index}");
+    }
+    let kept: usize = conversation.files.iter().map(|file| file.bytes.len()).sum();
+    assert_eq!(kept, 5);
 }
 
 #[test]

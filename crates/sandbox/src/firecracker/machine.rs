@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::api::{Api, broken};
 use super::place::{Access, BASE, INITRAMFS, KERNEL, Place, SCRATCH, VSOCK};
 use crate::Error;
-use crate::microvm::{Disks, Shape};
+use crate::microvm::{Disks, STEADY, Shape};
 
 /// The guest's address among machines of its own host, of which there is one.
 const GUEST_CID: u32 = 3;
@@ -102,7 +102,7 @@ impl Hardware<'_> {
         } else {
             "quiet"
         };
-        format!("{console} reboot=k panic=1 i8042.noaux i8042.nomux")
+        format!("{console} reboot=k panic=1 i8042.noaux i8042.nomux {STEADY}")
     }
 }
 
@@ -147,6 +147,9 @@ mod tests {
             tap: Some("kiln7"),
         };
         let requests = hardware.requests().unwrap();
+        let boot = requests.iter().find(|(path, _)| *path == "/boot-source");
+        let arguments = boot.unwrap().1["boot_args"].as_str().unwrap();
+        assert!(arguments.ends_with(STEADY), "{arguments}");
         let paths: Vec<&str> = requests.iter().map(|(path, _)| *path).collect();
         assert_eq!(
             paths,

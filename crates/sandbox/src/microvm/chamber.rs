@@ -298,7 +298,8 @@ impl Chamber for MachineChamber {
             .map_or_else(GuestUsage::default, |(_, usage)| usage);
         let figures = GroupUsage {
             // The monitor's memory is the machine's and not the command's.
-            peak_memory_bytes: None,
+            peak_memory_bytes: (guest_usage.peak_memory_bytes > 0)
+                .then_some(guest_usage.peak_memory_bytes),
             oom_kills: Some(guest_usage.oom_kills),
             ..monitor_usage
         };

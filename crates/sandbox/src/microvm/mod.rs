@@ -27,3 +27,7 @@ pub(crate) use initial::InitialFiles;
 pub use kernel::{GuestKernel, KernelError};
 pub(crate) use monitor::{Monitor, Process};
 pub(crate) use shelf::Shelf;
+
+/// What every guest kernel is told so that one run is like another: addresses that change from run to run, and large pages
+/// that come when there happen to be some, show in timings. A machine has nobody else in it from whom to hide addresses.
+pub(crate) const STEADY: &str = "norandmaps nokaslr transparent_hugepage=never";

@@ -182,4 +182,8 @@ impl Guest for Monitor {
         // The id is one inside the machine and means nothing here.
         Ok(())
     }
+
+    fn process(&self) -> Option<u32> {
+        Some(self.process.child.id())
+    }
 }

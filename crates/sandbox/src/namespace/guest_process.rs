@@ -21,7 +21,7 @@ pub(crate) struct GuestProcess {
     link: Link,
     /// The whole guest, where it has no walls.
     bare: Option<Child>,
-    pid1: Option<OwnedFd>,
+    pid1: Option<(u32, OwnedFd)>,
     /// With whose thread PID 1 would die.
     _launcher: Option<Arc<Running>>,
 }
@@ -53,13 +53,13 @@ impl GuestProcess {
 
     /// Takes hold of PID 1. It is our child, so its id cannot belong to anyone else until we wait for it.
     fn adopt(&mut self, pid: u32) -> Result<(), Error> {
-        let pid = i32::try_from(pid)
+        let id = i32::try_from(pid)
             .ok()
             .and_then(Pid::from_raw)
             .ok_or(Error::OutOfTurn("no such process id"))?;
-        let pid1 = pidfd_open(pid, PidfdFlags::empty())
+        let pid1 = pidfd_open(id, PidfdFlags::empty())
             .map_err(|errno| Error::host("cannot watch the chamber", errno))?;
-        self.pid1 = Some(pid1);
+        self.pid1 = Some((pid, pid1));
         Ok(())
     }
 
@@ -74,7 +74,7 @@ impl GuestProcess {
         if self.pid1.is_none() {
             self.find_pid1()?;
         }
-        let Some(pid1) = self.pid1.take() else {
+        let Some((_, pid1)) = self.pid1.take() else {
             return Ok(());
         };
         // Its death takes the whole process namespace with it; one that is dead already is fine.
@@ -110,6 +110,11 @@ impl Guest for GuestProcess {
 
     fn born(&mut self, pid: u32) -> Result<(), Error> {
         self.adopt(pid)
+    }
+
+    fn process(&self) -> Option<u32> {
+        let pid1 = self.pid1.as_ref().map(|(pid, _)| *pid);
+        pid1.or_else(|| self.bare.as_ref().map(Child::id))
     }
 }
 

@@ -6,8 +6,9 @@ use kiln_guest_init::protocol::{IdMap, Stage};
 
 use crate::{Command, Error};
 
-/// Ids a chamber has: enough for `nobody` and every id an image usually names.
-const COUNT: u32 = 65_536;
+/// Ids a chamber has: enough for `nobody` and every id an image usually names. All ranges together end where ids would
+/// be negative to programs that take them for signed.
+const COUNT: u32 = 262_144;
 
 /// Host ids above those that systemd gives to containers, far from any real user.
 const FIRST: u32 = 0x7000_0000;
@@ -96,6 +97,12 @@ mod tests {
         let maps: Vec<_> = (0..3).map(|_| IdPlan::Shifted.map_for(&command)).collect();
         assert_ne!(maps[0], maps[1]);
         assert_ne!(maps[1], maps[2]);
+    }
+
+    #[test]
+    fn no_host_id_is_negative_to_anybody() {
+        let end = u64::from(FIRST) + u64::from(RANGES) * u64::from(COUNT);
+        assert!(end <= 1 << 31);
     }
 
     #[test]

@@ -112,7 +112,7 @@ pub(crate) fn talk(
                     Heard::Started => {
                         started = Some(now);
                         deadlines.started(now);
-                        watch.started(now);
+                        watch.started(now, guest.process());
                     }
                     Heard::Exited => {
                         ended = Some(now);
@@ -248,6 +248,10 @@ mod tests {
 
         fn born(&mut self, _: u32) -> Result<(), Error> {
             Ok(())
+        }
+
+        fn process(&self) -> Option<u32> {
+            None
         }
     }
 

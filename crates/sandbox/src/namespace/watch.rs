@@ -6,7 +6,7 @@ use kiln_model::Millis;
 use kiln_model::v0::{CpuSample, Frequency, Pressure};
 
 use crate::cgroup::Group;
-use crate::surroundings::{Clocks, PressureFiles, Steal, Waited};
+use crate::surroundings::{Clocks, PressureFiles, Steal, Waited, cpu_of_tree};
 
 /// How often CPU time is sampled at first.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -34,6 +34,8 @@ enum State {
     Waiting,
     Running {
         since: Millis,
+        /// From which all others of the chamber came.
+        process: Option<u32>,
         samples: Samples,
         steal: Option<(Duration, Steal)>,
         waited: Option<(Waited, PressureFiles)>,
@@ -52,11 +54,12 @@ impl<'a> Watch<'a> {
     }
 
     /// Opens what is looked at again at the end, when everybody waits for it.
-    pub(crate) fn started(&mut self, now: Millis) {
+    pub(crate) fn started(&mut self, now: Millis, process: Option<u32>) {
         let first_look = |files: PressureFiles| Some((files.so_far()?, files));
         let of_group = self.group.pressure().and_then(first_look);
         self.state = State::Running {
             since: now,
+            process,
             samples: Samples::new(now),
             steal: Steal::open().and_then(|steal| Some((steal.so_far()?, steal))),
             waited: of_group.or_else(|| PressureFiles::of_host().and_then(first_look)),
@@ -74,11 +77,20 @@ impl<'a> Watch<'a> {
 
     /// Takes a sample if it is due.
     pub(crate) fn check(&mut self, now: Millis) {
-        if let State::Running { since, samples, .. } = &mut self.state
+        if let State::Running {
+            since,
+            process,
+            samples,
+            ..
+        } = &mut self.state
             && now >= samples.next
         {
-            let cpu = self.group.usage().cpu.unwrap_or_default();
-            samples.take(now, now.since(*since), cpu);
+            let of_group = self.group.usage().cpu;
+            match of_group.or_else(|| cpu_of_tree((*process)?)) {
+                Some(cpu) => samples.take(now, now.since(*since), cpu),
+                // No sample is better than one that says that nothing was used.
+                None => samples.leave_out(now),
+            }
         }
     }
 
@@ -137,6 +149,10 @@ impl Samples {
             at_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
             cpu_us: u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX),
         });
+        self.leave_out(now);
+    }
+
+    fn leave_out(&mut self, now: Millis) {
         self.next = now + self.interval;
     }
 }
@@ -144,6 +160,22 @@ impl Samples {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cgroup::Hierarchies;
+    use crate::{ChamberSpec, Missing};
+
+    #[test]
+    fn a_host_that_does_not_tell_gives_no_samples_rather_than_zeros() {
+        let accepting = ChamberSpec {
+            missing_limits: Missing::Accept,
+            ..ChamberSpec::default()
+        };
+        let group = Group::create(&Hierarchies::default(), &accepting).unwrap();
+        let mut watch = Watch::new(&group);
+        watch.started(Millis(1_000), None);
+        watch.check(Millis(6_000));
+        assert_eq!(watch.next_sample(), Some(Millis(11_000)));
+        assert_eq!(watch.end().cpu_samples, []);
+    }
 
     #[test]
     fn samples_come_every_five_seconds() {

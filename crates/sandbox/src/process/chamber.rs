@@ -70,7 +70,7 @@ impl Chamber for ProcessChamber {
         if !limits
             .resources
             .iter()
-            .any(|(resource, _)| *resource == Resource::Processes)
+            .any(|bound| bound.resource == Resource::Processes)
         {
             // It would count every process of the same user on this host.
             let processes = Resource::Processes.number();

@@ -5,7 +5,7 @@ use std::fs;
 use kiln_guest_init::protocol::machine::PORT_NAME;
 
 use super::backend::Accelerator;
-use crate::microvm::{Disks, Shape};
+use crate::microvm::{Disks, STEADY, Shape};
 
 /// The translation cache: the default is a gigabyte, and a guest's kernel fills about a tenth of this.
 const TRANSLATION_CACHE_MIB: u32 = 32;
@@ -173,7 +173,9 @@ fn device(name: &str) -> String {
 
 fn command_line(accelerator: Accelerator, console: Console) -> String {
     // A kernel that tests its own arithmetic at every boot is sure of it, a quarter of a second later.
-    let mut words = vec!["panic=-1".to_owned(), "cryptomgr.notests".to_owned()];
+    let mut words = ["panic=-1", "cryptomgr.notests", STEADY]
+        .map(str::to_owned)
+        .to_vec();
     match console {
         Console::None => words.push("quiet".to_owned()),
         Console::Serial if cfg!(target_arch = "aarch64") => {
@@ -247,6 +249,13 @@ mod tests {
                 .iter()
                 .any(|argument| argument.contains("file=/a,,readonly=off,format=raw,readonly=on"))
         );
+    }
+
+    #[test]
+    fn every_kernel_is_told_to_be_steady() {
+        for console in [Console::None, Console::Serial] {
+            assert!(command_line(Accelerator::Kvm, console).contains(STEADY));
+        }
     }
 
     #[test]

@@ -3,9 +3,11 @@
 mod cpus;
 mod frequency;
 mod pressure;
+mod processes;
 mod steal;
 
 pub(crate) use cpus::parse_list;
 pub(crate) use frequency::Clocks;
 pub(crate) use pressure::{PressureFiles, Waited};
+pub(crate) use processes::cpu_of_tree;
 pub(crate) use steal::Steal;

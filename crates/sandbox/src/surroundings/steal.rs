@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::kernel_file::KernelFile;
 
 /// `USER_HZ`: the unit of `/proc/stat`, the same on every architecture we run on.
-const TICK: Duration = Duration::from_millis(10);
+pub(super) const TICK: Duration = Duration::from_millis(10);
 
 /// Where the kernel tells it.
 #[derive(Debug)]

@@ -78,6 +78,7 @@ black_box! {
     nobody_is_privileged;
     bounded:
     a_fork_bomb_is_bounded
+    the_peak_of_memory_is_told
     a_memory_hog_is_named_as_one;
 }
 
@@ -294,6 +295,12 @@ fn a_cancel_before_the_start_runs_nothing(place: &Place) {
 fn a_fork_bomb_is_bounded(place: &Place) {
     let finished = place.run(&shell("while :; do sleep 1000 & done"));
     assert!(finished.stderr.contains("can't fork"), "{finished:?}");
+}
+
+fn the_peak_of_memory_is_told(place: &Place) {
+    let finished = place.run(&shell("dd if=/dev/zero of=/dev/null bs=20M count=1"));
+    let peak = finished.exit.usage.peak_memory_bytes.unwrap();
+    assert!((20 << 20..=spec().memory_bytes).contains(&peak), "{peak}");
 }
 
 fn a_memory_hog_is_named_as_one(place: &Place) {

@@ -272,19 +272,41 @@ fn a_command_that_fails_on_a_full_disk_is_called_so() {
 }
 
 #[test]
+fn a_command_that_tidied_its_full_disk_after_complaining_is_called_so() {
+    // More than a pipe holds, so that some of it was read before the file goes.
+    let finished = run(&shell(
+        "dd if=/dev/zero of=/fill bs=1M count=64 2>/dev/null; yes | head -c 200000 >&2; rm /fill; exit 1",
+    ));
+    assert_eq!(finished.exit.outcome, Outcome::DiskFull(1), "{finished:?}");
+}
+
+#[test]
+fn a_disk_that_only_a_process_left_behind_keeps_full_is_called_so() {
+    let finished = run(&shell(
+        "exec 3>/fill; rm /fill; dd if=/dev/zero bs=1M count=64 2>/dev/null >&3; sleep 1000 & exit 1",
+    ));
+    assert_eq!(finished.exit.outcome, Outcome::DiskFull(1), "{finished:?}");
+}
+
+#[test]
 fn a_run_tells_what_went_on_around_it_and_what_it_used_over_time() {
+    tells_what_went_on();
+}
+
+/// Wherever it runs, with control groups and without.
+pub(crate) fn tells_what_went_on() {
     struct SixSecondsAtOutput(Arc<HostClock>);
     impl OutputSink for SixSecondsAtOutput {
         fn output(&mut self, _: Stream, _: &[u8]) {
-            self.0.jump(Duration::from_secs(6));
+            self.0.jump(Duration::from_secs(59));
         }
     }
     let clock = HostClock::new();
     let mut sink = SixSecondsAtOutput(clock.clone());
     // It outlives the sample, which comes with the jump, and not its timeout.
-    let script = shell("echo one; sleep 1000");
+    let script = shell("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo one; sleep 1000");
     let limits = Limits {
-        timeout: Some(Duration::from_secs(7)),
+        timeout: Some(Duration::from_mins(1)),
         ..limits()
     };
     let cancel = CancelToken::new().unwrap();

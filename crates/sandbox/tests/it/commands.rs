@@ -1,6 +1,6 @@
 //! What a command sees of itself: arguments, environment, directory, user, streams, status.
 
-use kiln_sandbox::{Command, Error, Outcome, Resource};
+use kiln_sandbox::{Command, Error, Outcome, Resource, ResourceBound};
 
 use crate::support::{limits, output_of, run, shell, spec, try_run};
 
@@ -96,12 +96,20 @@ fn the_command_has_the_ids_it_was_given() {
 
 #[test]
 fn an_id_beyond_the_chambers_ids_is_the_commands_fault() {
-    let command = Command {
-        uid: 70_000,
+    let within = Command {
+        uid: 100_500,
+        gid: 262_143,
+        ..shell("id -u; id -g; touch /tmp/mine; stat -c %u:%g /tmp/mine")
+    };
+    assert_eq!(run(&within).stdout, "100500\n262143\n100500:262143\n");
+    let beyond = Command {
+        groups: vec![4, 262_144],
         ..shell("id")
     };
-    let error = try_run(&command, &spec(), &limits()).unwrap_err();
+    let error = try_run(&beyond, &spec(), &limits()).unwrap_err();
     assert!(matches!(error, Error::Start { .. }), "{error:?}");
+    let told = error.to_string();
+    assert!(told.contains("262144 is beyond the 262144 ids"), "{told}");
 }
 
 #[test]
@@ -152,10 +160,23 @@ fn usage_includes_what_the_command_left_to_others() {
 #[test]
 fn a_resource_limit_is_set() {
     let mut limits = limits();
-    limits.resources.push((Resource::OpenFiles, 33));
-    let finished = try_run(&shell("ulimit -n; ulimit -Hn; ulimit -c"), &spec(), &limits).unwrap();
-    assert_eq!(finished.stdout, "33\n33\n0\n");
-    assert!(finished.exit.sealed.layer("rlimit-nofile").unwrap().applied);
+    limits
+        .resources
+        .push(ResourceBound::new(Resource::OpenFiles, 33));
+    limits.resources.push(ResourceBound {
+        resource: Resource::StackBytes,
+        soft: 1 << 20,
+        hard: 2 << 20,
+    });
+    let script = "ulimit -n; ulimit -Hn; ulimit -c; ulimit -s; ulimit -Hs";
+    let finished = try_run(&shell(script), &spec(), &limits).unwrap();
+    assert_eq!(finished.stdout, "33\n33\n0\n1024\n2048\n");
+    let sealed = finished.exit.sealed;
+    assert!(sealed.layer("rlimit-nofile").unwrap().applied);
+    assert_eq!(
+        sealed.layer("rlimit-stack").unwrap().detail,
+        "1048576:2097152"
+    );
 }
 
 #[test]
@@ -163,7 +184,7 @@ fn a_resource_limit_beyond_the_hosts_is_clamped_and_said_so() {
     let mut limits = limits();
     limits
         .resources
-        .push((Resource::OpenFiles, u64::from(u32::MAX)));
+        .push(ResourceBound::new(Resource::OpenFiles, u64::from(u32::MAX)));
     let finished = try_run(&shell("true"), &spec(), &limits).unwrap();
     let layer = finished.exit.sealed.layer("rlimit-nofile").unwrap();
     assert!(!layer.applied);

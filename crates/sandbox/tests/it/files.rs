@@ -13,6 +13,7 @@ fn collect(script: &str, path: &str) -> CollectedFile {
     let limits = Limits {
         files: FileLimit {
             bytes: 100_000,
+            total_bytes: 100_000,
             count: 1,
         },
         ..limits()
@@ -73,6 +74,55 @@ fn a_file_beyond_its_limit_is_cut_off_and_marked() {
     let file = collect("head -c 100001 /dev/zero > /out", "/out");
     assert_eq!(file.bytes.len(), 100_000);
     assert_eq!(file.outcome, FileOutcome::Truncated { size: 100_001 });
+}
+
+/// Runs a script and collects several files within 90,000 bytes.
+fn collect_within_a_budget(script: &str, paths: &[&str]) -> Vec<CollectedFile> {
+    let command = Command {
+        files: paths.iter().map(|path| (*path).to_owned()).collect(),
+        ..shell(script)
+    };
+    let limits = Limits {
+        files: FileLimit {
+            bytes: 70_000,
+            total_bytes: 90_000,
+            count: paths.len(),
+        },
+        ..limits()
+    };
+    try_run(&command, &spec(), &limits).unwrap().exit.files
+}
+
+#[test]
+fn files_that_are_together_beyond_their_limit_are_cut_off_and_marked_the_largest_first() {
+    // Sparse, so that they take nothing of the chamber's disk or memory.
+    let files = collect_within_a_budget(
+        "truncate -s 60000 /one; truncate -s 4294967296 /two; echo small > /three",
+        &["/one", "/two", "/none", "/three"],
+    );
+    let kept: Vec<usize> = files.iter().map(|file| file.bytes.len()).collect();
+    assert_eq!(kept, [44_997, 44_997, 0, 6]);
+    let outcomes: Vec<FileOutcome> = files.into_iter().map(|file| file.outcome).collect();
+    assert_eq!(
+        outcomes,
+        [
+            FileOutcome::Truncated { size: 60_000 },
+            FileOutcome::Truncated { size: 1 << 32 },
+            FileOutcome::Missing,
+            FileOutcome::Whole,
+        ]
+    );
+}
+
+#[test]
+fn files_that_fill_their_common_limit_are_whole() {
+    let files = collect_within_a_budget(
+        "truncate -s 70000 /one; truncate -s 20000 /two",
+        &["/one", "/two"],
+    );
+    let kept = files.iter().map(|file| (file.bytes.len(), &file.outcome));
+    let whole = &FileOutcome::Whole;
+    assert_eq!(kept.collect::<Vec<_>>(), [(70_000, whole), (20_000, whole)]);
 }
 
 #[test]

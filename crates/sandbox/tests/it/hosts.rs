@@ -40,6 +40,7 @@ fn an_ordinary_users_commands_may_expect_the_same_as_roots() {
         "links_and_permissions",
         "the_base_cannot_be_changed",
         "a_memory_hog",
+        "the_peak_of_memory",
     ];
     let output = Process::new(program)
         .args(arguments)
@@ -171,4 +172,6 @@ fn live_as_an_ordinary_user() {
 
     let finished = try_run(&shell("while :; do sleep 1000 & done"), &spec, &limits()).unwrap();
     assert!(finished.stderr.contains("can't fork"), "{finished:?}");
+
+    crate::bounds::tells_what_went_on();
 }

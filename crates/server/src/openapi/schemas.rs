@@ -271,7 +271,20 @@ schemas! {
     ];
     "ClaimRequest": [may("poll_timeout", SECONDS)];
     "PullToken": [is("oci_token", Text)];
-    "JobOutput": [is("results", Many("IterationOutput")), may("error", Text), may("conditions", Anything), may("large", One("LargeOutput"))];
+    "JobOutput": [is("results", Many("IterationOutput")), may("error", Text), may("conditions", One("Conditions")), may("large", One("LargeOutput"))];
+    "Conditions": [
+        may("isolation", Text), may("layers", Many("SealedLayer")), may("image", Text), may("cached", Boolean),
+        may("stages", Anything), may("iterations", Many("IterationUsage")), may("truncated", Anything),
+        may("noise", Anything), may("shared", Boolean), may("paired", Anything),
+    ];
+    "SealedLayer": [is("name", Text), is("applied", Boolean), may("detail", Text)];
+    "IterationUsage": [
+        may("ended", Text), may("signal", Integer), may("wall_us", Integer), may("user_us", Integer),
+        may("system_us", Integer), may("peak_resident_bytes", Integer), may("minor_faults", Integer),
+        may("major_faults", Integer), may("voluntary_switches", Integer), may("involuntary_switches", Integer),
+        may("peak_memory_bytes", Integer), may("throttled_us", Integer), may("oom_kills", Integer),
+        may("steal_us", Integer), may("pressure", Anything), may("frequency", Anything), may("cpu_samples", Anything),
+    ];
     "LargeOutput": [is("digest", Text), is("size", Integer), is("texts", Many("LargeText"))];
     "LargeText": [is("iteration", Integer), is("stream", OneOf(&["stdout", "stderr", "file"])), may("path", Text), is("start", Integer), is("size", Integer)];
     "UploadProgress": [is("received", Integer), is("complete", Boolean)];

@@ -77,6 +77,16 @@ macro_rules! refused {
 }
 
 #[test]
+fn an_owner_that_stands_for_none_is_refused() {
+    for id in ["4294967295", "4294967296"] {
+        for key in ["uid", "gid"] {
+            let owned = Layer::new().extended(&[(key, id.as_bytes())]);
+            refused!([owned.file("a", "x")], LayerError::NoSuchId { .. });
+        }
+    }
+}
+
+#[test]
 fn a_path_with_a_parent_is_refused() {
     for path in [
         "../canary/file",

@@ -52,8 +52,7 @@ impl<'a> Live<'a> {
     /// At the end: what was not shown yet, and where to find what will not be.
     pub(super) fn finish(&mut self, output: &JobOutput) -> Result<(), Failure> {
         let count = output.results.len();
-        let shown = &output.results[..count.min(MAX_SHOWN)];
-        self.printed.print_rest(shown)?;
+        self.printed.print_rest(output, MAX_SHOWN)?;
         self.printed.end_line();
         if self.has_hidden || count > MAX_SHOWN || output.large.is_some() {
             let (job, project) = (self.job, self.project);

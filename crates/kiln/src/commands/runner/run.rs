@@ -7,13 +7,14 @@ use std::time::Duration;
 use kiln_image::Overrides;
 use kiln_model::v0::JobOutput;
 use kiln_runner::{Execution, LocalImage, LocalJob, Verdict};
-use kiln_sandbox::ChamberSpec;
+use kiln_sandbox::{ChamberSpec, ResourceBound};
 use tokio_util::sync::CancellationToken;
 
 use super::quiet::quiet_host;
 use super::{Home, accepted, backend, executor};
 use crate::cli::RunnerRun;
 use crate::commands::Context;
+use crate::commands::logs::bad_end;
 use crate::commands::server::{StopSignals, make_directory, runtime};
 use crate::failure::{Exit, Failure};
 use crate::log;
@@ -85,7 +86,21 @@ fn job(wanted: &RunnerRun) -> Result<LocalJob, Failure> {
         iterations: wanted.iter,
         allow_failure: wanted.allow_failure,
         file_paths: wanted.output.clone(),
+        resources: resources(&wanted.ulimit)?,
     })
+}
+
+/// Of two for the same resource the later one counts.
+fn resources(limits: &[String]) -> Result<Vec<ResourceBound>, Failure> {
+    let mut bounds: Vec<ResourceBound> = Vec::new();
+    for limit in limits {
+        let bound: ResourceBound = limit
+            .parse()
+            .map_err(|error| Failure::usage(format!("--ulimit {limit:?}")).because(&error))?;
+        bounds.retain(|other| other.resource != bound.resource);
+        bounds.push(bound);
+    }
+    Ok(bounds)
 }
 
 fn environment(variables: &[String]) -> Result<BTreeMap<String, String>, Failure> {
@@ -107,16 +122,16 @@ fn show(context: &Context<'_>, wanted: &RunnerRun, execution: Execution) -> Resu
         Verdict::Completed => None,
         Verdict::Failed(error) => Some(error),
     };
-    let results = execution.output.into_results();
+    let output = JobOutput {
+        results: execution.output.into_results(),
+        error,
+        conditions: Some(Box::new(execution.conditions)),
+        large: None,
+    };
     if wanted.json.json {
-        terminal.json(&JobOutput {
-            results,
-            error: error.clone(),
-            conditions: Some(Box::new(execution.conditions)),
-            large: None,
-        })?;
+        terminal.json(&output)?;
     } else {
-        for result in &results {
+        for (index, result) in output.results.iter().enumerate() {
             let texts = [&result.stdout, &result.stderr].map(Option::as_deref);
             let [stdout, stderr] =
                 texts.map(|text| text.unwrap_or_default().trim_end_matches('\n'));
@@ -130,12 +145,16 @@ fn show(context: &Context<'_>, wanted: &RunnerRun, execution: Execution) -> Resu
                 terminal.note(&format!("{path}:"));
                 terminal.data(content.trim_end_matches('\n'))?;
             }
+            if let Some(end) = bad_end(&output, index) {
+                terminal.note(&format!("iteration {}: {end}", index + 1));
+            }
         }
-        for layer in execution.conditions.missing() {
+        let layers = output.conditions.iter().flat_map(|told| told.missing());
+        for layer in layers {
             terminal.warn(&format!("not in effect: {}: {}", layer.name, layer.detail));
         }
     }
-    match error {
+    match output.error {
         None => Ok(Exit::Ok),
         Some(error) => Err(Failure::new(Exit::JobFailed, error)),
     }

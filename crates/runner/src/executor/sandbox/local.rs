@@ -9,7 +9,7 @@ use kiln_image::{
     RegistryUrl, fetch,
 };
 use kiln_model::v0::Conditions;
-use kiln_sandbox::ChamberSpec;
+use kiln_sandbox::{ChamberSpec, ResourceBound};
 use tokio_util::sync::CancellationToken;
 
 use super::prepared::{PreparedJob, Sides};
@@ -31,6 +31,8 @@ pub struct LocalJob {
     pub iterations: u32,
     pub allow_failure: bool,
     pub file_paths: Vec<String>,
+    /// For each process of the command; clamped to what this host allows, and said so.
+    pub resources: Vec<ResourceBound>,
 }
 
 /// Where the image is.
@@ -61,6 +63,7 @@ impl SandboxExecutor {
             allow_failure: job.allow_failure,
             build_time: None,
             file_size: false,
+            resources: job.resources.clone(),
         };
         let schedule = Schedule::Repeat {
             iterations: job.iterations,

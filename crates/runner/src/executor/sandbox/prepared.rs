@@ -171,7 +171,7 @@ fn take_down(parts: Parts) {
 #[derive(Clone, Copy)]
 struct Bounds {
     timeout: Duration,
-    /// Of each text.
+    /// Of each stream, and of all files together.
     output_bytes: usize,
 }
 
@@ -182,20 +182,23 @@ fn run_once(
     mut sink: Sink,
     cancel: &CancelToken,
 ) -> Result<(Exit, Iteration), kiln_sandbox::Error> {
+    let files_bytes = if task.file_size {
+        0
+    } else {
+        bounds.output_bytes as u64
+    };
     let limits = Limits {
         timeout: Some(bounds.timeout),
         grace: GRACE,
         stdout_bytes: parts.shared.config.stream_bytes,
         stderr_bytes: parts.shared.config.stream_bytes,
         files: FileLimit {
-            bytes: if task.file_size {
-                0
-            } else {
-                bounds.output_bytes as u64
-            },
+            bytes: files_bytes,
+            // What cannot be delivered is not worth the runner's memory.
+            total_bytes: files_bytes,
             count: MAX_FILES,
         },
-        resources: Vec::new(),
+        resources: task.resources.clone(),
     };
     let mut exit = parts
         .chamber

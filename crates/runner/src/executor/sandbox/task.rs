@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kiln_model::v0::JobConfig;
+use kiln_sandbox::ResourceBound;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Task {
@@ -13,6 +14,8 @@ pub(super) struct Task {
     pub(super) build_time: Option<String>,
     /// Whether the sizes of files are reported, and not what is in them.
     pub(super) file_size: bool,
+    /// Beyond those that every command has.
+    pub(super) resources: Vec<ResourceBound>,
 }
 
 impl Task {
@@ -22,6 +25,7 @@ impl Task {
             allow_failure: config.allow_failure == Some(true),
             build_time: (config.build_time == Some(true)).then(|| name(config)),
             file_size: config.file_size == Some(true),
+            resources: Vec::new(),
         }
     }
 }

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use kiln_image::{Image, MediaType, Recipe, Source, build};
+use kiln_model::v0::Ended;
 use kiln_sandbox::Namespaces;
 use tempfile::TempDir;
 
@@ -252,6 +253,40 @@ async fn an_allowed_failure_is_an_iteration_like_others() {
 }
 
 #[tokio::test]
+async fn allowed_failures_say_how_they_ended() {
+    let bench = Bench::new().await;
+    for (script, ended, signal, exit_code) in [
+        ("exit 0", Ended::Exited, None, 0),
+        ("exit 137", Ended::Exited, None, 137),
+        ("kill -9 $$", Ended::Signaled, Some(9), 137),
+        (
+            "exec busybox dd if=/dev/zero of=/dev/null bs=100M count=1",
+            Ended::OutOfMemory,
+            None,
+            137,
+        ),
+        (
+            "exec busybox dd if=/dev/zero of=/fill bs=1M count=64",
+            Ended::DiskFull,
+            None,
+            1,
+        ),
+    ] {
+        let mut job = bench.job(script);
+        job.config.allow_failure = Some(true);
+        let execution = bench.run(job).await;
+        assert_eq!(execution.verdict, Verdict::Completed, "{script}");
+        let told = &execution.conditions.iterations[0];
+        let code = results(&execution)[0].exit_code;
+        assert_eq!(
+            (&told.ended, told.signal, code),
+            (&Some(ended), signal, exit_code),
+            "{script}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_was_not_written_fails_the_job_by_name() {
     let bench = Bench::new().await;
     let mut job = bench.job("exit 0");
@@ -259,6 +294,25 @@ async fn a_file_that_was_not_written_fails_the_job_by_name() {
     let execution = bench.run(job).await;
     let reason = "collect: iteration 1: /report.json was not written";
     assert_eq!(execution.verdict, Verdict::Failed(reason.to_owned()));
+}
+
+#[tokio::test]
+async fn files_of_one_iteration_are_together_no_more_than_can_be_delivered() {
+    let bench = Bench::new().await;
+    let mut job = bench.job("busybox truncate -s 4194304 /one /two; echo 42 > /three");
+    let paths = ["/one", "/two", "/three"];
+    job.config.file_paths = Some(paths.map(str::to_owned).into());
+    let execution = bench.run(job).await;
+    assert_eq!(execution.verdict, Verdict::Completed);
+    let lost = kiln_model::v0::Truncated {
+        texts: 2,
+        lost_bytes: (4 << 20) + 4,
+    };
+    assert_eq!(execution.output.truncated(), Some(lost));
+    let [result] = results(&execution).try_into().unwrap();
+    let files = result.output.unwrap();
+    assert_eq!(files["/three"], "42\n");
+    assert!(files["/one"].ends_with(" of 4194304 bytes]\n"));
 }
 
 #[tokio::test]
