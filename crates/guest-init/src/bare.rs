@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
-use kiln_guest_init::protocol::{Layer, Seal, Stage, ToHost, Usage};
+use kiln_guest_init::protocol::{Layer, Seal, Stage, ToHost};
 use rustix::process::{Signal, set_child_subreaper, set_parent_process_death_signal, setsid};
 
 use crate::command::{self, Root};
@@ -75,10 +75,7 @@ fn live(host: &mut UnixStream) -> Result<(), Fault> {
         &ToHost::Exited {
             status: end.status,
             // The disk is the host's, and so is the memory that ran out.
-            usage: Usage {
-                disk_full: false,
-                ..end.usage
-            },
+            usage: end.usage,
         },
     )?;
     collect::send_files(host, root.path(), &start.files)?;

@@ -40,6 +40,7 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
         seal,
         groups,
         launcher,
+        scratch,
         has_new_network,
     } = newborn;
     join(groups)?;
@@ -69,7 +70,7 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
         wait_to_build(host)?;
     }
 
-    mounts::enter_new_root(&seal, shifted)?;
+    mounts::enter_new_root(&seal, shifted, scratch)?;
     // All that can be done before there is a command is done before the host is told: it may have time until then.
     let children =
         sys::block_child_signal().at(Stage::Supervise, || "cannot watch for children".into())?;
@@ -104,6 +105,7 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
             status: end.status,
             usage: Usage {
                 oom_kills: killed(&seal).saturating_sub(killed_before),
+                disk_full: is_full(&seal),
                 ..end.usage
             },
         },
@@ -125,9 +127,23 @@ fn join(groups: Vec<File>) -> Result<(), Fault> {
 /// the chamber's group tells.
 fn killed(seal: &Seal) -> u64 {
     match seal.scratch {
-        Scratch::Memory => 0,
+        Scratch::Memory | Scratch::Handed { .. } => 0,
         Scratch::Disk { .. } => oom::kills(),
     }
+}
+
+/// A root that cannot be looked at is not called full. One that has little left is: a file system that cannot take all of
+/// a write may take nothing of it.
+fn is_full(seal: &Seal) -> bool {
+    const LITTLE_BYTES: u64 = 2 << 20;
+    const LITTLE_PART: u64 = 16;
+    let little = LITTLE_BYTES.min(seal.disk_bytes / LITTLE_PART);
+    rustix::fs::statvfs("/").is_ok_and(|disk| {
+        let left = disk.f_bavail.saturating_mul(disk.f_frsize);
+        let no_room = disk.f_blocks > 0 && left <= little;
+        let no_files = disk.f_files > 0 && disk.f_ffree == 0;
+        no_room || no_files
+    })
 }
 
 /// Sends one message to the host.
@@ -199,13 +215,13 @@ fn layers(seal: &Seal) -> Vec<Layer> {
 fn root_detail(seal: &Seal) -> String {
     let backing = match seal.scratch {
         Scratch::Memory => "in memory",
-        Scratch::Disk { .. } => "on a disk of its own",
+        Scratch::Disk { .. } | Scratch::Handed { .. } => "on a disk of its own",
     };
     format!("overlay, {} bytes writable {backing}", seal.disk_bytes)
 }
 
 fn ids_layer(seal: &Seal) -> Layer {
-    if seal.scratch != Scratch::Memory {
+    if let Scratch::Disk { .. } = seal.scratch {
         return Layer::applied("ids", "the machine's own");
     }
     match seal.ids {

@@ -151,7 +151,6 @@ pub(crate) fn supervise(
         status,
         usage: Usage {
             elapsed_nanos,
-            disk_full: disk_is_full(),
             ..sys::children_usage()
         },
     })
@@ -248,15 +247,6 @@ fn reap(command: Pid) -> Option<Status> {
         }
     }
     ended
-}
-
-/// A root that cannot be looked at is not called full.
-fn disk_is_full() -> bool {
-    rustix::fs::statvfs("/").is_ok_and(|disk| {
-        let no_room = disk.f_blocks > 0 && disk.f_bavail == 0;
-        let no_files = disk.f_files > 0 && disk.f_ffree == 0;
-        no_room || no_files
-    })
 }
 
 fn describe(status: WaitStatus) -> Status {

@@ -51,8 +51,11 @@ pub enum Scratch {
     /// Memory, bounded by the seal's numbers.
     #[default]
     Memory,
-    /// A mounted disk, bounded by its own size.
+    /// A mounted disk of a machine, bounded by its own size.
     Disk { mounted_at: String },
+    /// A disk of the host, bounded by its own size. Its mount is handed over with the chamber's socket, and the chamber's
+    /// own directory on it has this name.
+    Handed { directory: String },
 }
 
 impl Wire for Scratch {
@@ -63,6 +66,10 @@ impl Wire for Scratch {
                 out.push(1);
                 mounted_at.encode(out);
             }
+            Self::Handed { directory } => {
+                out.push(2);
+                directory.encode(out);
+            }
         }
     }
 
@@ -71,6 +78,9 @@ impl Wire for Scratch {
             0 => Ok(Self::Memory),
             1 => Ok(Self::Disk {
                 mounted_at: String::decode(input)?,
+            }),
+            2 => Ok(Self::Handed {
+                directory: String::decode(input)?,
             }),
             other => Err(Malformed::Tag(other)),
         }
