@@ -2,7 +2,7 @@
 
 use std::process::Command as Process;
 
-use kiln_sandbox::{ChamberSpec, Command, Host, Missing};
+use kiln_sandbox::{ChamberSpec, Command, Host, Missing, Programs, Survey};
 
 use crate::base::{PLACE, base};
 use crate::distroless::{dynamic_base, static_base};
@@ -14,6 +14,8 @@ const ROLE: &str = "KILN_TEST_ROLE";
 fn this_host_can_make_chambers_and_says_with_which_layers() {
     let probe = Host::probe(HostClock::new());
     assert!(probe.namespaces.works, "{probe:?}");
+    let disk = probe.layers.iter().find(|layer| layer.name == "disk");
+    assert!(disk.unwrap().applied, "{probe:?}");
     assert!(
         probe
             .layers
@@ -168,6 +170,15 @@ fn live_as_an_ordinary_user() {
         "1000\nCapBnd:\t0000000000000000\n/dev/null\n"
     );
     assert!(!finished.exit.sealed.layer("memory").unwrap().applied);
+    let disk = finished.exit.sealed.layer("disk").unwrap();
+    assert!(!disk.applied, "{disk:?}");
+    assert!(
+        disk.detail.contains("count against the memory limit"),
+        "{disk:?}"
+    );
+    let survey = Survey::of_this_host(&Programs::default(), HostClock::new());
+    assert!(!survey.disk.works, "{survey:?}");
+    assert!(survey.disk.fix.unwrap().contains("root"));
 
     let finished = try_run(&shell("while :; do sleep 1000 & done"), &spec, &limits()).unwrap();
     assert!(finished.stderr.contains("can't fork"), "{finished:?}");
