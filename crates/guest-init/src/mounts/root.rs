@@ -87,25 +87,17 @@ fn overlay(seal: &Seal, layers: &[OwnedFd], handed: Option<OwnedFd>) -> Result<O
         lower_paths.push(format!("{STAGING}/lower"));
     }
     let target = directory(Stage::Scratch, &scratch, "root", 0o755)?;
-    let place = match &seal.scratch {
-        Scratch::Memory | Scratch::Disk { .. } => Place {
-            path: STAGING.to_owned(),
-            directory: scratch,
-        },
-        // Other chambers have theirs on the same disk.
-        Scratch::Handed { directory: name } => Place {
-            path: format!("{STAGING}/{name}"),
-            directory: directory(Stage::Scratch, &scratch, name, 0o700)?,
-        },
+    let (upper, work) = match &seal.scratch {
+        Scratch::Memory | Scratch::Disk { .. } => {
+            directory(Stage::Scratch, &scratch, "upper", 0o755)?;
+            directory(Stage::Scratch, &scratch, "work", 0o700)?;
+            ("upper", "work")
+        }
+        Scratch::Handed { upper, work } => (upper.as_str(), work.as_str()),
     };
-    directory(Stage::Scratch, &place.directory, "upper", 0o755)?;
-    directory(Stage::Scratch, &place.directory, "work", 0o700)?;
 
     let lower = lower_paths.join(":");
-    let (upper, work) = (
-        format!("{}/upper", place.path),
-        format!("{}/work", place.path),
-    );
+    let (upper, work) = (format!("{STAGING}/{upper}"), format!("{STAGING}/{work}"));
     let mut options = vec![
         ("lowerdir", lower.as_str()),
         ("upperdir", &upper),
@@ -125,12 +117,6 @@ fn overlay(seal: &Seal, layers: &[OwnedFd], handed: Option<OwnedFd>) -> Result<O
     )?;
     attach(Stage::Overlay, &root, target.as_fd(), "the root")?;
     Ok(root)
-}
-
-/// Where what the command writes is put.
-struct Place {
-    path: String,
-    directory: OwnedFd,
 }
 
 /// The file system that takes what the command writes, mounted nowhere yet.

@@ -53,9 +53,9 @@ pub enum Scratch {
     Memory,
     /// A mounted disk of a machine, bounded by its own size.
     Disk { mounted_at: String },
-    /// A disk of the host, bounded by its own size. Its mount is handed over with the chamber's socket, and the chamber's
-    /// own directory on it has this name.
-    Handed { directory: String },
+    /// A disk of the host, bounded by its own size. Its mount is handed over with the chamber's socket, and these are the
+    /// directories on it that are the chamber's.
+    Handed { upper: String, work: String },
 }
 
 impl Wire for Scratch {
@@ -66,9 +66,10 @@ impl Wire for Scratch {
                 out.push(1);
                 mounted_at.encode(out);
             }
-            Self::Handed { directory } => {
+            Self::Handed { upper, work } => {
                 out.push(2);
-                directory.encode(out);
+                upper.encode(out);
+                work.encode(out);
             }
         }
     }
@@ -80,7 +81,8 @@ impl Wire for Scratch {
                 mounted_at: String::decode(input)?,
             }),
             2 => Ok(Self::Handed {
-                directory: String::decode(input)?,
+                upper: String::decode(input)?,
+                work: String::decode(input)?,
             }),
             other => Err(Malformed::Tag(other)),
         }

@@ -87,7 +87,8 @@ fn every_message_to_the_guest_survives_the_wire() {
         }),
         ToGuest::Seal(Seal {
             scratch: Scratch::Handed {
-                directory: "7".into(),
+                upper: "upper-7".into(),
+                work: "work-7".into(),
             },
             ..seal(IdMap::Identity { count: 1 })
         }),

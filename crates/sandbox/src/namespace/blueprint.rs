@@ -67,9 +67,7 @@ impl Blueprint {
             hostname: self.spec.hostname.clone(),
             layers: self.layers.clone(),
             ids,
-            scratch: plot.map_or(Scratch::Memory, |plot| Scratch::Handed {
-                directory: plot.name().to_owned(),
-            }),
+            scratch: plot.map_or(Scratch::Memory, Plot::scratch),
             disk_bytes: self.spec.disk_bytes,
             disk_inodes: self.spec.disk_inodes(),
             shared_memory_bytes: self.spec.shared_memory_bytes(),

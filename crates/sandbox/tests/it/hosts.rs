@@ -98,6 +98,12 @@ fn a_base_that_cannot_be_shifted_is_used_as_it_is_and_said_so() {
     );
 }
 
+#[test]
+fn a_chamber_has_the_modes_of_its_root_whatever_the_hosts_mask_is() {
+    let script = "umask 077 && exec \"$0\" \"$@\"";
+    run_child("strict mask", &["sh", "-c", script].map(str::to_owned));
+}
+
 /// Runs this program in another program's hands.
 fn run_child(role: &str, wrapper: &[String]) {
     // Not every child may write where the base is.
@@ -131,6 +137,15 @@ fn plays_the_role_it_is_given() {
             id_layer_of_a_run(),
             (true, "0 inside is the host user; no other ids".to_owned())
         ),
+        Ok("strict mask") => {
+            let command = Command {
+                uid: 1000,
+                gid: 1000,
+                ..shell("ls -d /bin/sh")
+            };
+            let finished = try_run(&command, &spec(), &limits()).unwrap();
+            assert_eq!(finished.stdout, "/bin/sh\n", "{finished:?}");
+        }
         Ok("plain disk") => assert!(!id_layer_of_a_run().0),
         _ => {}
     }

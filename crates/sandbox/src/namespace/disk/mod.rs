@@ -1,11 +1,11 @@
 //! What the commands of a chamber write goes to a disk: an ext4 file system of the spec's size in a file without a name.
 //!
 //! ```text
-//! file in a directory of ours ──▶ loop device ──▶ ext4, mounted at no path ──▶ a directory for each chamber
+//! file in a directory of ours ──▶ loop device ──▶ ext4, mounted at no path ──▶ two directories for each chamber
 //! ```
 //!
 //! All of it is held by descriptors, and ends with the last of them, whatever ends this process. One disk serves the
-//! runs of a job one after the other, and then another job: each has a directory of its own, of which nothing is left
+//! runs of a job one after the other, and then another job: each has directories of its own, of which nothing is left
 //! afterwards. One that has grown, or that has more on it than can be removed quickly, is replaced.
 
 mod loop_device;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rustix::fs::{Mode, OFlags, fstatvfs, mkdirat, openat, statvfs};
+use rustix::fs::{AtFlags, Mode, OFlags, chmodat, fstatvfs, mkdirat, openat, statvfs};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag,
@@ -130,8 +130,8 @@ impl Disk {
             .map_err(|errno| Error::host("cannot mount a disk", errno))?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(&mount, ".", flags, Mode::empty())
-            .and_then(|root| make_directory(&root, "root").map(|()| root))
-            .and_then(|root| make_directory(&root, "lower").map(|()| root))
+            .and_then(|root| make_directory(&root, "root", 0o755).map(|()| root))
+            .and_then(|root| make_directory(&root, "lower", 0o755).map(|()| root))
             .map_err(|errno| Error::host("cannot use a disk", errno))?;
         Ok(Self {
             size,
@@ -147,7 +147,7 @@ impl Disk {
     /// Makes the places for a base of so many directories.
     pub(super) fn take_layers(&self, count: usize) -> Result<(), Error> {
         (0..count.max(1))
-            .try_for_each(|index| make_directory(&self.root, &format!("lower/{index}")))
+            .try_for_each(|index| make_directory(&self.root, &format!("lower/{index}"), 0o755))
             .map_err(|errno| Error::host("cannot use a disk", errno))
     }
 
@@ -189,9 +189,12 @@ fn mount(context: &OwnedFd, device: &LoopDevice) -> rustix::io::Result<OwnedFd> 
     fsmount(context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-fn make_directory(parent: &OwnedFd, name: &str) -> rustix::io::Result<()> {
-    match mkdirat(parent, name, Mode::from_raw_mode(0o755)) {
-        Ok(()) | Err(Errno::EXIST) => Ok(()),
+/// With exactly this mode, whatever this process's mask is.
+fn make_directory(parent: &OwnedFd, name: &str, mode: u16) -> rustix::io::Result<()> {
+    let mode = Mode::from_raw_mode(mode.into());
+    match mkdirat(parent, name, mode) {
+        Ok(()) => chmodat(parent, name, mode, AtFlags::empty()),
+        Err(Errno::EXIST) => Ok(()),
         Err(errno) => Err(errno),
     }
 }

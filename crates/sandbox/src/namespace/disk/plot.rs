@@ -1,16 +1,15 @@
-//! The directory of one chamber on a disk.
+//! The directories of one chamber on a disk.
 
-use std::ffi::CString;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use kiln_guest_init::protocol::IdMap;
-use rustix::fs::{AtFlags, Gid, Mode, Uid, chownat, mkdirat};
+use kiln_guest_init::protocol::{IdMap, Scratch};
+use rustix::fs::{AtFlags, Gid, Uid, chownat};
 use rustix::process::{getegid, geteuid};
 
-use super::Disk;
 use super::remove::{Bounds, remove};
+use super::{Disk, make_directory};
 use crate::Error;
 
 /// More is removed by giving up the disk.
@@ -23,7 +22,8 @@ const BOUNDS: Bounds = Bounds {
 #[derive(Debug)]
 pub(crate) struct Plot {
     disk: Arc<Disk>,
-    name: String,
+    upper: String,
+    work: String,
 }
 
 impl Plot {
@@ -32,40 +32,43 @@ impl Plot {
         let number = disk.plots.fetch_add(1, Ordering::Relaxed);
         let plot = Self {
             disk: Arc::clone(disk),
-            name: number.to_string(),
+            upper: format!("upper-{number}"),
+            work: format!("work-{number}"),
         };
-        let (user, group) = owner(ids);
-        mkdirat(&disk.root, plot.name.as_str(), Mode::RWXU)
-            .and_then(|()| {
-                let flags = AtFlags::SYMLINK_NOFOLLOW;
-                chownat(
-                    &disk.root,
-                    plot.name.as_str(),
-                    Some(user),
-                    Some(group),
-                    flags,
-                )
-            })
+        plot.make(owner(ids))
             .map_err(|errno| Error::host("cannot make a directory on a disk", errno))?;
         let mount = disk.mount_again()?;
         Ok((plot, mount))
     }
 
-    pub(in super::super) fn name(&self) -> &str {
-        &self.name
+    fn make(&self, (user, group): (Uid, Gid)) -> rustix::io::Result<()> {
+        let root = &self.disk.root;
+        for (name, mode) in [(&self.upper, 0o755), (&self.work, 0o700)] {
+            make_directory(root, name, mode)?;
+            let flags = AtFlags::SYMLINK_NOFOLLOW;
+            chownat(root, name.as_str(), Some(user), Some(group), flags)?;
+        }
+        Ok(())
+    }
+
+    /// As the chamber finds it.
+    pub(in super::super) fn scratch(&self) -> Scratch {
+        Scratch::Handed {
+            upper: self.upper.clone(),
+            work: self.work.clone(),
+        }
     }
 
     /// Removes what is there already, for who has time now.
     pub(crate) fn clear(&self) {
-        let Ok(name) = CString::new(self.name.as_str()) else {
-            return;
-        };
-        if self.disk.spoiled.load(Ordering::Relaxed) {
-            return;
-        }
-        if let Err(errno) = remove(self.disk.root.as_fd(), &name, BOUNDS) {
-            tracing::debug!(%errno, "a disk is given up");
-            self.disk.spoiled.store(true, Ordering::Relaxed);
+        for name in [&self.upper, &self.work] {
+            if self.disk.spoiled.load(Ordering::Relaxed) {
+                return;
+            }
+            if let Err(errno) = remove(self.disk.root.as_fd(), name, BOUNDS) {
+                tracing::debug!(%errno, "a disk is given up");
+                self.disk.spoiled.store(true, Ordering::Relaxed);
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Removing what a command has left: by descriptors, following nothing, and only as far as it is quick.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 
@@ -18,10 +18,11 @@ pub(super) struct Bounds {
 }
 
 /// Removes a directory with all that it holds. Nothing there is success.
-pub(super) fn remove(parent: BorrowedFd<'_>, name: &CStr, bounds: Bounds) -> Result<(), Errno> {
+pub(super) fn remove(parent: BorrowedFd<'_>, name: &str, bounds: Bounds) -> Result<(), Errno> {
     let mut left = bounds.entries;
     let mut path = Vec::new();
-    if let Some(top) = Level::enter(parent, name.to_owned(), &mut left)? {
+    let name = CString::new(name).map_err(|_| Errno::INVAL)?;
+    if let Some(top) = Level::enter(parent, name, &mut left)? {
         path.push(top);
     }
     while let Some(mut level) = path.pop() {
@@ -112,7 +113,7 @@ mod tests {
     fn removed(place: &Path, bounds: Bounds) -> Result<(), Errno> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let parent = rustix::fs::open(place, flags, Mode::empty()).unwrap();
-        remove(parent.as_fd(), c"tree", bounds)
+        remove(parent.as_fd(), "tree", bounds)
     }
 
     #[test]
