@@ -127,7 +127,7 @@ fn agent(data: &Path, server_url: &str) -> Result<Agent, Failure> {
             quiet: Some(QuietHost::untouched()),
             ..SandboxExecutorConfig::new(data.join("cache"))
         },
-        Box::new(Namespaces::new(clock.clone())),
+        Box::new(Namespaces::new(clock.clone(), data)),
         reqwest::Client::new(),
         clock.clone(),
     )

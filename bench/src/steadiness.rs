@@ -95,7 +95,7 @@ struct Sealed {
 
 impl Sealed {
     fn prepare(root: &Path, core: u32) -> Result<Self, Failure> {
-        let backend = Namespaces::new(Arc::new(SystemClock::new()));
+        let backend = Namespaces::new(Arc::new(SystemClock::new()), std::env::temp_dir());
         let spec = ChamberSpec {
             cores: vec![core],
             ..ChamberSpec::default()

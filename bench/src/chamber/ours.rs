@@ -20,7 +20,7 @@ pub(super) struct Ours {
 
 impl Ours {
     pub(super) fn prepare(root: &Path) -> Result<Self, Failure> {
-        let backend = Namespaces::new(Arc::new(SystemClock::new()));
+        let backend = Namespaces::new(Arc::new(SystemClock::new()), std::env::temp_dir());
         let mut chamber = backend.prepare(&Rootfs::directory(root), &ChamberSpec::default())?;
         // As the iterations of a job follow each other.
         chamber.expect(FAR_AHEAD);

@@ -51,7 +51,7 @@ pub(super) fn second_starts(
     let image = Ours::open(layout)?.image;
     let cache = Cache::open(cache, CACHE_BYTES).map_err(wrong)?;
     drop(cache.rootfs(&image).map_err(wrong)?);
-    let backend = Namespaces::new(Arc::new(SystemClock::new()));
+    let backend = Namespaces::new(Arc::new(SystemClock::new()), std::env::temp_dir());
     let cancel = CancelToken::new()?;
     (0..count)
         .map(|_| {

@@ -9,11 +9,12 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 
-use kiln_guest_init::protocol::{Layer, Seal, Stage, ToHost, Usage};
+use kiln_guest_init::protocol::{Layer, Seal, Stage, ToHost};
 use rustix::process::{Signal, set_child_subreaper, set_parent_process_death_signal, setsid};
 
 use crate::command::{self, Root};
 use crate::fault::{At, Fault};
+use crate::gauge::Gauge;
 use crate::launch::{receive_seal, stay_on};
 use crate::pid1::{receive_start, tell};
 use crate::supervise::{self, Herd};
@@ -69,16 +70,19 @@ fn live(host: &mut UnixStream) -> Result<(), Fault> {
             layers: running.layers,
         },
     )?;
-    let end = supervise::supervise(host, &children, running.process, Herd::Descendants)?;
+    let end = supervise::supervise(
+        host,
+        &children,
+        running.process,
+        Herd::Descendants,
+        &Gauge::none(),
+    )?;
     tell(
         host,
         &ToHost::Exited {
             status: end.status,
             // The disk is the host's, and so is the memory that ran out.
-            usage: Usage {
-                disk_full: false,
-                ..end.usage
-            },
+            usage: end.usage,
         },
     )?;
     collect::send_files(host, root.path(), &start.files, start.files_bytes)?;

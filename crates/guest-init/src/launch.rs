@@ -38,6 +38,8 @@ pub(crate) struct Newborn {
     pub(crate) groups: Vec<File>,
     /// Tells when its ids are mapped, and brings its layers.
     pub(crate) launcher: UnixStream,
+    /// The mount of the disk that takes what its command writes, where it has one.
+    pub(crate) scratch: Option<OwnedFd>,
     /// Whether its network was made with it, and is not set up yet.
     pub(crate) has_new_network: bool,
 }
@@ -47,7 +49,7 @@ pub(crate) fn once() -> ExitCode {
     let Some(mut host) = take_standard_input() else {
         return ExitCode::FAILURE;
     };
-    match follow_host().and_then(|()| launch(&mut host, None)) {
+    match follow_host().and_then(|()| launch(&mut host, None, None)) {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(newborn)) => pid1::run(&mut host, newborn),
         Err(fault) => {
@@ -62,6 +64,7 @@ pub(crate) fn once() -> ExitCode {
 #[derive(Debug)]
 struct Order {
     socket: Option<OwnedFd>,
+    scratch: Option<OwnedFd>,
     /// Whose chambers may have each other's networks. Zero is nobody's.
     family: u64,
 }
@@ -79,7 +82,12 @@ pub(crate) fn serve() -> ExitCode {
     let mut networks = Networks::none_yet();
     // Here, so that no chamber has to.
     Filter::compiled();
-    while let Ok(Some(Order { socket, family })) = next_order(&orders) {
+    while let Ok(Some(order)) = next_order(&orders) {
+        let Order {
+            socket,
+            scratch,
+            family,
+        } = order;
         let Some(socket) = socket else {
             if let Some(networks) = &mut networks {
                 networks.forget(family);
@@ -91,7 +99,7 @@ pub(crate) fn serve() -> ExitCode {
             .as_mut()
             .filter(|_| family != 0)
             .map(|networks| (networks, family));
-        match launch(&mut host, kept) {
+        match launch(&mut host, scratch, kept) {
             Ok(None) => {}
             Ok(Some(newborn)) => {
                 // Other chambers are none of its business.
@@ -130,23 +138,29 @@ fn follow_host() -> Result<(), Fault> {
 /// None when the host has no more to come.
 fn next_order(orders: &UnixStream) -> rustix::io::Result<Option<Order>> {
     let mut family = [0; size_of::<u64>()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut parts = [IoSliceMut::new(&mut family)];
     let received = recvmsg(orders, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
-    let mut socket = None;
+    let (mut socket, mut scratch) = (None, None);
     for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(mut descriptors) = message {
             socket = descriptors.next();
+            scratch = descriptors.next();
         }
     }
     let family = u64::from_le_bytes(family);
-    Ok((received.bytes == size_of::<u64>()).then_some(Order { socket, family }))
+    Ok((received.bytes == size_of::<u64>()).then_some(Order {
+        socket,
+        scratch,
+        family,
+    }))
 }
 
 /// Comes back twice: with a newborn as PID 1, and without as the launcher.
 fn launch(
     host: &mut UnixStream,
+    scratch: Option<OwnedFd>,
     kept: Option<(&mut Networks, u64)>,
 ) -> Result<Option<Newborn>, Fault> {
     let seal = receive_seal(host)?;
@@ -166,10 +180,11 @@ fn launch(
             seal,
             groups,
             launcher: theirs,
+            scratch,
             has_new_network,
         })),
         Fork::Parent(pid) => {
-            drop(theirs);
+            drop((theirs, scratch));
             // Before the host hears of the chamber, and could see to its end.
             if let Some((networks, family, network)) = visit {
                 networks.leave(network, family, pid)?;

@@ -13,6 +13,7 @@ mod collect;
 mod command;
 mod fault;
 mod filter;
+mod gauge;
 mod hostname;
 #[cfg(target_arch = "x86_64")]
 mod kvm;

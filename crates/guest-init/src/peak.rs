@@ -14,7 +14,7 @@ impl Peak {
     /// None on a host, which counts for itself, and in a machine whose kernel does not tell.
     pub(crate) fn open(seal: &Seal) -> Self {
         Self(match seal.scratch {
-            Scratch::Memory => None,
+            Scratch::Memory | Scratch::Handed { .. } => None,
             Scratch::Disk { .. } => File::open(MEMORY_PEAK).ok(),
         })
     }

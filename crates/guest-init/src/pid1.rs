@@ -18,6 +18,7 @@ use rustix::process::{
 
 use crate::command::Standby;
 use crate::fault::{At, Fault};
+use crate::gauge::Gauge;
 use crate::launch::{MAX_LAYERS, Newborn, stay_on};
 use crate::peak::Peak;
 use crate::supervise::Herd;
@@ -41,6 +42,7 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
         seal,
         groups,
         launcher,
+        scratch,
         has_new_network,
     } = newborn;
     join(groups)?;
@@ -71,7 +73,7 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
     }
 
     let peak = Peak::open(&seal);
-    mounts::enter_new_root(&seal, shifted)?;
+    mounts::enter_new_root(&seal, shifted, scratch)?;
     // All that can be done before there is a command is done before the host is told: it may have time until then.
     let children =
         sys::block_child_signal().at(Stage::Supervise, || "cannot watch for children".into())?;
@@ -99,7 +101,13 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
     )?;
     privileges::keep_what_supervision_needs()?;
 
-    let end = supervise::supervise(host, &children, running.process, Herd::Namespace)?;
+    let end = supervise::supervise(
+        host,
+        &children,
+        running.process,
+        Herd::Namespace,
+        &Gauge::of(&seal),
+    )?;
     tell(
         host,
         &ToHost::Exited {
@@ -128,7 +136,7 @@ fn join(groups: Vec<File>) -> Result<(), Fault> {
 /// the chamber's group tells.
 fn killed(seal: &Seal) -> u64 {
     match seal.scratch {
-        Scratch::Memory => 0,
+        Scratch::Memory | Scratch::Handed { .. } => 0,
         Scratch::Disk { .. } => oom::kills(),
     }
 }
@@ -202,13 +210,13 @@ fn layers(seal: &Seal) -> Vec<Layer> {
 fn root_detail(seal: &Seal) -> String {
     let backing = match seal.scratch {
         Scratch::Memory => "in memory",
-        Scratch::Disk { .. } => "on a disk of its own",
+        Scratch::Disk { .. } | Scratch::Handed { .. } => "on a disk of its own",
     };
     format!("overlay, {} bytes writable {backing}", seal.disk_bytes)
 }
 
 fn ids_layer(seal: &Seal) -> Layer {
-    if seal.scratch != Scratch::Memory {
+    if let Scratch::Disk { .. } = seal.scratch {
         return Layer::applied("ids", "the machine's own");
     }
     match seal.ids {

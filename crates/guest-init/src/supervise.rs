@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait};
 
 use crate::fault::{At, Fault};
+use crate::gauge::Gauge;
 use crate::pid1::tell;
 use crate::stopwatch::Stopwatch;
 use crate::sys;
@@ -119,6 +120,7 @@ pub(crate) fn supervise(
     children: &OwnedFd,
     mut process: Process,
     herd: Herd,
+    gauge: &Gauge,
 ) -> Result<End, Fault> {
     // Left as it is: zeros would have the kernel find memory for all of it, and most commands say little.
     let mut buffer = Vec::with_capacity(MAX_CHUNK_BYTES);
@@ -132,7 +134,7 @@ pub(crate) fn supervise(
         for (pump, readable) in process.pumps.iter_mut().zip(ready.pumps) {
             if readable {
                 // Who complains on stderr may tidy up after it, so this is the moment to look.
-                disk_full |= pump.stream == Stream::Stderr && disk_is_full();
+                disk_full |= pump.stream == Stream::Stderr && gauge.is_full();
                 pump.step(host, &mut buffer)?;
             }
         }
@@ -147,7 +149,7 @@ pub(crate) fn supervise(
     };
     let elapsed_nanos = process.since.elapsed_nanos();
     // Files without a name go with the last process that has them open.
-    disk_full |= disk_is_full();
+    disk_full |= gauge.is_full();
     herd.end();
     for pump in &mut process.pumps {
         pump.drain(host, &mut buffer)?;
@@ -253,15 +255,6 @@ fn reap(command: Pid) -> Option<Status> {
         }
     }
     ended
-}
-
-/// A root that cannot be looked at is not called full.
-fn disk_is_full() -> bool {
-    rustix::fs::statvfs("/").is_ok_and(|disk| {
-        let no_room = disk.f_blocks > 0 && disk.f_bavail == 0;
-        let no_files = disk.f_files > 0 && disk.f_ffree == 0;
-        no_room || no_files
-    })
 }
 
 fn describe(status: WaitStatus) -> Status {

@@ -59,13 +59,13 @@ impl Host {
     }
 }
 
-/// Limits have a check of their own.
+/// Limits and the disk have checks of their own.
 fn told_of(layers: &[Layer]) -> String {
     let made = "a chamber was made and a program ran in it".to_owned();
-    let limits = ["memory", "swap", "cpu", "pids", "cpuacct"];
+    let checked = ["memory", "swap", "cpu", "pids", "cpuacct", "disk"];
     let weak = layers
         .iter()
-        .filter(|layer| !layer.applied && !limits.contains(&layer.name.as_str()));
+        .filter(|layer| !layer.applied && !checked.contains(&layer.name.as_str()));
     weak.fold(made, |told, layer| {
         format!("{told}; without {}: {}", layer.name, layer.detail)
     })
@@ -77,7 +77,8 @@ fn run_in_empty_chamber(clock: Arc<dyn Clock>) -> Result<Vec<Layer>, Error> {
         missing_limits: Missing::Accept,
         ..ChamberSpec::default()
     };
-    let mut chamber = Namespaces::new(clock).prepare(&Rootfs::empty(), &spec)?;
+    let mut chamber =
+        Namespaces::new(clock, std::env::temp_dir()).prepare(&Rootfs::empty(), &spec)?;
     // Before exec the command is still the guest program, so this names it without a file in the chamber.
     let command = Command::new(["/proc/self/exe", "probe"]);
     let exit = chamber.run(
@@ -94,7 +95,7 @@ fn run_in_empty_chamber(clock: Arc<dyn Clock>) -> Result<Vec<Layer>, Error> {
 }
 
 /// The error with its causes, in one line.
-fn explain(error: &dyn std::error::Error) -> String {
+pub(crate) fn explain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }

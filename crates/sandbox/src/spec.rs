@@ -99,7 +99,7 @@ pub struct ChamberSpec {
     pub cpus: u32,
     pub memory_bytes: u64,
     pub swap_bytes: u64,
-    /// What a run may write to its root. Until disks back it, written bytes count as memory too.
+    /// What a run may write to its root.
     pub disk_bytes: u64,
     pub processes: u32,
     /// More than a loopback device.

@@ -9,7 +9,7 @@ use crate::firecracker::FirecrackerConfig;
 use crate::microvm::GuestKernel;
 use crate::programs::locate;
 use crate::qemu::program_for_this_host;
-use crate::{Check, Host, check_limits, network, probe_kvm};
+use crate::{Check, Host, Layer, Probe, check_limits, network, probe_kvm};
 
 /// On Debian, without installing it.
 const FETCH_KERNEL: &str = if cfg!(target_arch = "aarch64") {
@@ -48,6 +48,8 @@ pub struct Survey {
     pub kernel: Check,
     /// Of memory, swap, CPU time and processes, for chambers that are no machines.
     pub limits: Check,
+    /// For what commands in namespaces write.
+    pub disk: Check,
     /// For specs with a network.
     pub network: Check,
     pub backends: Vec<Finding>,
@@ -62,7 +64,7 @@ impl Survey {
         let (kernel, found) = look_for_kernel(programs);
         let firecracker = firecracker(programs, &kvm, found.as_ref());
         let qemu = qemu(programs, &kernel);
-        let namespaces = Host::probe(clock).namespaces;
+        let Probe { namespaces, layers } = Host::probe(clock);
         let backends = vec![
             Finding {
                 name: "firecracker",
@@ -89,6 +91,7 @@ impl Survey {
             kvm,
             kernel,
             limits: check_limits(),
+            disk: disk(&layers),
             network: network::check(),
             backends,
             auto,
@@ -177,6 +180,30 @@ fn qemu(programs: &Programs, kernel: &Check) -> Check {
         yes(program.display().to_string())
     } else {
         no("no guest kernel".to_owned(), "name one with --kernel")
+    }
+}
+
+fn disk(layers: &[Layer]) -> Check {
+    match layers.iter().find(|layer| layer.name == "disk") {
+        Some(layer) if layer.applied => {
+            yes("namespace chambers have disks of their own".to_owned())
+        }
+        Some(_) if !rustix::process::geteuid().is_root() => no(
+            "what is written in a namespace chamber counts as its memory: only root can have disks"
+                .to_owned(),
+            "run the runner as root",
+        ),
+        Some(layer) => no(
+            format!(
+                "what is written in a namespace chamber counts as its memory: {}",
+                layer.detail
+            ),
+            "load the loop driver and ext4: modprobe -a loop ext4",
+        ),
+        None => no(
+            "there are no namespace chambers".to_owned(),
+            "see namespace",
+        ),
     }
 }
 

@@ -21,7 +21,11 @@ const STAGING: &str = "/tmp";
 
 /// Builds the chamber's root and makes it this process's root. The old root is still mounted over it, out of reach of a path:
 /// see [`leave_old_root`].
-pub(crate) fn enter_new_root(seal: &Seal, shifted: Vec<OwnedFd>) -> Result<(), Fault> {
+pub(crate) fn enter_new_root(
+    seal: &Seal,
+    shifted: Vec<OwnedFd>,
+    handed: Option<OwnedFd>,
+) -> Result<(), Fault> {
     mount_change(
         "/",
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
@@ -38,7 +42,7 @@ pub(crate) fn enter_new_root(seal: &Seal, shifted: Vec<OwnedFd>) -> Result<(), F
     };
     let devices = HostDevices::open()?;
 
-    let root = overlay(seal, &layers)?;
+    let root = overlay(seal, &layers, handed)?;
     device::mount_dev(&root, &devices, seal.shared_memory_bytes)?;
     proc::mount_proc(&root)?;
     // An image's own /tmp keeps its mode, and a link there is the image's business: it can only lead inside.
@@ -57,8 +61,11 @@ pub(crate) fn leave_old_root() -> Result<(), Fault> {
     chdir("/").at(Stage::PivotRoot, || "cannot enter the new root".into())
 }
 
-fn overlay(seal: &Seal, layers: &[OwnedFd]) -> Result<OwnedFd, Fault> {
-    let scratch = scratch(seal)?;
+fn overlay(seal: &Seal, layers: &[OwnedFd], handed: Option<OwnedFd>) -> Result<OwnedFd, Fault> {
+    let scratch = match handed {
+        Some(mount) => mount,
+        None => scratch(seal)?,
+    };
     move_mount(
         &scratch,
         "",
@@ -79,20 +86,33 @@ fn overlay(seal: &Seal, layers: &[OwnedFd]) -> Result<OwnedFd, Fault> {
     if lower_paths.is_empty() {
         lower_paths.push(format!("{STAGING}/lower"));
     }
-    directory(Stage::Scratch, &scratch, "upper", 0o755)?;
-    directory(Stage::Scratch, &scratch, "work", 0o700)?;
     let target = directory(Stage::Scratch, &scratch, "root", 0o755)?;
+    let (upper, work) = match &seal.scratch {
+        Scratch::Memory | Scratch::Disk { .. } => {
+            directory(Stage::Scratch, &scratch, "upper", 0o755)?;
+            directory(Stage::Scratch, &scratch, "work", 0o700)?;
+            ("upper", "work")
+        }
+        Scratch::Handed { upper, work } => (upper.as_str(), work.as_str()),
+    };
 
+    let lower = lower_paths.join(":");
+    let (upper, work) = (format!("{STAGING}/{upper}"), format!("{STAGING}/{work}"));
+    let mut options = vec![
+        ("lowerdir", lower.as_str()),
+        ("upperdir", &upper),
+        ("workdir", &work),
+        // The privileged attributes of an overlay are out of reach in a user namespace.
+        ("userxattr", ""),
+    ];
+    if let Scratch::Handed { .. } = seal.scratch {
+        // Nothing of it is read after a crash. Otherwise all of the disk would be written out with the overlay's end.
+        options.push(("volatile", ""));
+    }
     let root = new_mount(
         Stage::Overlay,
         "overlay",
-        &[
-            ("lowerdir", &lower_paths.join(":")),
-            ("upperdir", &format!("{STAGING}/upper")),
-            ("workdir", &format!("{STAGING}/work")),
-            // The privileged attributes of an overlay are out of reach in a user namespace.
-            ("userxattr", ""),
-        ],
+        &options,
         MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV,
     )?;
     attach(Stage::Overlay, &root, target.as_fd(), "the root")?;
@@ -113,5 +133,9 @@ fn scratch(seal: &Seal) -> Result<OwnedFd, Fault> {
             MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV,
         ),
         Scratch::Disk { mounted_at } => open_layer(mounted_at),
+        Scratch::Handed { .. } => Err(Fault::new(
+            Stage::Scratch,
+            "the mount of the disk has not come with the order",
+        )),
     }
 }

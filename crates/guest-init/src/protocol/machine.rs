@@ -51,8 +51,11 @@ pub enum Scratch {
     /// Memory, bounded by the seal's numbers.
     #[default]
     Memory,
-    /// A mounted disk, bounded by its own size.
+    /// A mounted disk of a machine, bounded by its own size.
     Disk { mounted_at: String },
+    /// A disk of the host, bounded by its own size. Its mount is handed over with the chamber's socket, and these are the
+    /// directories on it that are the chamber's.
+    Handed { upper: String, work: String },
 }
 
 impl Wire for Scratch {
@@ -63,6 +66,11 @@ impl Wire for Scratch {
                 out.push(1);
                 mounted_at.encode(out);
             }
+            Self::Handed { upper, work } => {
+                out.push(2);
+                upper.encode(out);
+                work.encode(out);
+            }
         }
     }
 
@@ -71,6 +79,10 @@ impl Wire for Scratch {
             0 => Ok(Self::Memory),
             1 => Ok(Self::Disk {
                 mounted_at: String::decode(input)?,
+            }),
+            2 => Ok(Self::Handed {
+                upper: String::decode(input)?,
+                work: String::decode(input)?,
             }),
             other => Err(Malformed::Tag(other)),
         }

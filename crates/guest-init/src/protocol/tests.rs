@@ -87,6 +87,13 @@ fn every_message_to_the_guest_survives_the_wire() {
             },
             ..seal(IdMap::Identity { count: 1 })
         }),
+        ToGuest::Seal(Seal {
+            scratch: Scratch::Handed {
+                upper: "upper-7".into(),
+                work: "work-7".into(),
+            },
+            ..seal(IdMap::Identity { count: 1 })
+        }),
         ToGuest::Machine(Machine {
             wake: wake(),
             memory_bytes: 1 << 30,

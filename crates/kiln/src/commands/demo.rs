@@ -108,7 +108,7 @@ async fn play(
         // The benchmark is ours, and the demo is for everyone. What was missing is told at its end.
         Missing::Accept,
         QuietHost::untouched(),
-        runner::backend::namespaces(),
+        runner::backend::namespaces(&directory.join("runner")),
     )?;
     let shutdown = Shutdown::default();
     let agent = tokio::spawn(agents.run(shutdown.clone()));

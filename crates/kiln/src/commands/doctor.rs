@@ -32,7 +32,11 @@ fn show(context: &Context<'_>, doctor: &Doctor) -> Result<Exit, Failure> {
                     .iter()
                     .map(|finding| (finding.name, &finding.check)),
             )
-            .chain([("limits", &survey.limits), ("network", &survey.network)])
+            .chain([
+                ("limits", &survey.limits),
+                ("disk", &survey.disk),
+                ("network", &survey.network),
+            ])
             .map(|(name, check)| Line::new(name, check))
             .collect(),
     };

@@ -12,7 +12,7 @@ mod kept;
 mod kernel;
 mod modules;
 mod monitor;
-mod scratch;
+pub(crate) mod scratch;
 mod shelf;
 mod unpacked;
 

@@ -18,7 +18,7 @@ const BLOCK_BYTES: u64 = 4096;
 const JOURNAL_BLOCKS: u32 = 1024;
 
 /// A disk on which `bytes` can be written, in `inodes` files. It has no name and ends with its last user.
-pub(super) fn create(directory: &Path, bytes: u64, inodes: u64) -> Result<HiddenFile, Error> {
+pub(crate) fn create(directory: &Path, bytes: u64, inodes: u64) -> Result<HiddenFile, Error> {
     const INODE_BYTES: u64 = 256;
     let size = bytes
         .saturating_add(OVERHEAD_BYTES)

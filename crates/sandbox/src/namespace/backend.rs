@@ -1,10 +1,12 @@
 //! Making namespace chambers.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use kiln_model::Clock;
 
 use super::chamber::NamespaceChamber;
+use super::disk::Disks;
 use super::launcher::Launcher;
 use crate::cgroup::Hierarchies;
 use crate::{Backend, Chamber, ChamberSpec, Error, Rootfs};
@@ -14,13 +16,17 @@ use crate::{Backend, Chamber, ChamberSpec, Error, Rootfs};
 pub struct Namespaces {
     clock: Arc<dyn Clock>,
     launcher: Arc<Launcher>,
+    disks: Arc<Disks>,
 }
 
 impl Namespaces {
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
+    /// What commands write goes to disks in files without a name, in this directory. Where they cannot be had it stays in
+    /// memory, and counts as such.
+    pub fn new(clock: Arc<dyn Clock>, directory: impl Into<PathBuf>) -> Self {
         Self {
             clock,
             launcher: Arc::default(),
+            disks: Arc::new(Disks::new(directory.into())),
         }
     }
 }
@@ -36,6 +42,7 @@ impl Backend for Namespaces {
         Ok(Box::new(NamespaceChamber::new(
             self.clock.clone(),
             Arc::clone(&self.launcher),
+            Arc::clone(&self.disks),
             rootfs.resolved()?,
             spec.clone(),
             hierarchies,

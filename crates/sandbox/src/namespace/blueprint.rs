@@ -1,14 +1,27 @@
 //! What the chambers of one kind are made from.
 
-use kiln_guest_init::protocol::{IdMap, Scratch, Seal, ToGuest, Uplink};
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
 
+use kiln_guest_init::protocol::{IdMap, Layer, Scratch, Seal, Stage, ToGuest, Uplink};
+
+use super::disk::{Disk, Plot};
 use super::ids::IdPlan;
 use super::launcher::Family;
 use super::standby::Standby;
 use crate::cgroup::{Group, Hierarchies};
 use crate::link::Guest as _;
 use crate::network::NetworkPlan;
+use crate::probe::explain;
 use crate::{ChamberSpec, Command, Error};
+
+/// What takes the bytes that commands write.
+#[derive(Debug)]
+pub(super) enum Backing {
+    Disk(Arc<Disk>),
+    /// For want of a disk, for this reason.
+    Memory(String),
+}
 
 #[derive(Debug)]
 pub(super) struct Blueprint {
@@ -18,6 +31,7 @@ pub(super) struct Blueprint {
     pub(super) hierarchies: Hierarchies,
     pub(super) ids: IdPlan,
     pub(super) network: Option<NetworkPlan>,
+    pub(super) backing: Backing,
 }
 
 impl Blueprint {
@@ -34,18 +48,26 @@ impl Blueprint {
     fn begin(&self, command: &Command, held: bool) -> Result<Standby, Error> {
         let group = Group::create(&self.hierarchies, &self.spec)?;
         let ids = self.ids.map_for(command);
-        let mut guest = self.family.launch()?;
-        let seal = self.seal(ids, &group, held);
+        let (plot, scratch) = match &self.backing {
+            Backing::Disk(disk) => {
+                Plot::on(disk, ids).map(|(plot, mount)| (Some(plot), Some(mount)))?
+            }
+            Backing::Memory(_) => (None, None),
+        };
+        let mut guest = self
+            .family
+            .launch(scratch.as_ref().map(|mount| mount.as_fd()))?;
+        let seal = self.seal(ids, &group, plot.as_ref(), held);
         guest.link().tell(&ToGuest::Seal(seal))?;
-        Ok(Standby::new(guest, group, ids))
+        Ok(Standby::new(guest, group, plot, ids))
     }
 
-    fn seal(&self, ids: IdMap, group: &Group, held: bool) -> Seal {
+    fn seal(&self, ids: IdMap, group: &Group, plot: Option<&Plot>, held: bool) -> Seal {
         Seal {
             hostname: self.spec.hostname.clone(),
             layers: self.layers.clone(),
             ids,
-            scratch: Scratch::Memory,
+            scratch: plot.map_or(Scratch::Memory, Plot::scratch),
             disk_bytes: self.spec.disk_bytes,
             disk_inodes: self.spec.disk_inodes(),
             shared_memory_bytes: self.spec.shared_memory_bytes(),
@@ -60,6 +82,44 @@ impl Blueprint {
             held,
             // Its base is in the host's memory as far as it was used.
             warm: Vec::new(),
+        }
+    }
+
+    /// Whether chambers can be made while one that has run is not gone yet.
+    pub(super) fn serves_ahead(&self) -> bool {
+        match &self.backing {
+            Backing::Disk(disk) => disk.has_room() && !disk.is_worn(),
+            Backing::Memory(_) => true,
+        }
+    }
+
+    /// Changes to memory if that can cure a failure, and says whether it can.
+    pub(super) fn does_without_disk_after(&mut self, error: &Error) -> bool {
+        let Error::Seal {
+            stage: Stage::Scratch | Stage::Overlay,
+            ..
+        } = error
+        else {
+            return false;
+        };
+        let had_disk = matches!(self.backing, Backing::Disk(_));
+        if had_disk {
+            self.backing = Backing::Memory(explain(error));
+        }
+        had_disk
+    }
+
+    /// What a run is told about where its bytes go.
+    pub(super) fn disk_layer(&self) -> Layer {
+        let bytes = self.spec.disk_bytes;
+        match &self.backing {
+            Backing::Disk(_) => {
+                Layer::applied("disk", format!("{bytes} bytes on a disk of its own"))
+            }
+            Backing::Memory(reason) => Layer::missing(
+                "disk",
+                format!("{bytes} bytes in memory, which count against the memory limit: {reason}"),
+            ),
         }
     }
 }

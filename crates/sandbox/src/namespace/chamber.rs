@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use kiln_model::Clock;
 
-use super::blueprint::Blueprint;
+use super::blueprint::{Backing, Blueprint};
+use super::disk::Disks;
 use super::ids::IdPlan;
 use super::launcher::Launcher;
 use super::line::Line;
@@ -13,11 +14,13 @@ use super::run::{Run, run};
 use crate::cgroup::Hierarchies;
 use crate::command::start_message;
 use crate::network::NetworkPlan;
+use crate::probe::explain;
 use crate::{CancelToken, Chamber, ChamberSpec, Command, Error, Exit, Limits, OutputSink};
 
 #[derive(Debug)]
 pub(super) struct NamespaceChamber {
     clock: Arc<dyn Clock>,
+    disks: Arc<Disks>,
     blueprint: Blueprint,
     line: Line,
     /// How many runs are expected after the next.
@@ -28,6 +31,7 @@ impl NamespaceChamber {
     pub(super) fn new(
         clock: Arc<dyn Clock>,
         launcher: Arc<Launcher>,
+        disks: Arc<Disks>,
         layers: Vec<String>,
         spec: ChamberSpec,
         hierarchies: Hierarchies,
@@ -36,8 +40,10 @@ impl NamespaceChamber {
             .network
             .then(|| NetworkPlan::new(spec.blocked.clone()))
             .transpose()?;
+        let backing = disk_for(&disks, &spec, layers.len());
         Ok(Self {
             clock,
+            disks,
             blueprint: Blueprint {
                 family: match network {
                     Some(_) => launcher.strangers(),
@@ -48,10 +54,47 @@ impl NamespaceChamber {
                 hierarchies,
                 ids: IdPlan::strongest(),
                 network,
+                backing,
             },
             line: Line::default(),
             further: 0,
         })
+    }
+}
+
+impl NamespaceChamber {
+    /// Between runs, when nobody uses it but chambers that were made ahead.
+    fn replace_worn_disk(&mut self) {
+        if let Backing::Disk(disk) = &self.blueprint.backing
+            && disk.is_worn()
+        {
+            self.line = Line::default();
+            let Blueprint { spec, layers, .. } = &self.blueprint;
+            self.blueprint.backing = disk_for(&self.disks, spec, layers.len());
+        }
+    }
+}
+
+impl Drop for NamespaceChamber {
+    fn drop(&mut self) {
+        self.line = Line::default();
+        let gone = Backing::Memory(String::new());
+        if let Backing::Disk(disk) = std::mem::replace(&mut self.blueprint.backing, gone)
+            && let Some(disk) = Arc::into_inner(disk)
+        {
+            self.disks.give_back(disk);
+        }
+    }
+}
+
+/// A disk, or why there is none.
+fn disk_for(disks: &Disks, spec: &ChamberSpec, layers: usize) -> Backing {
+    match disks.take(spec).and_then(|disk| {
+        disk.take_layers(layers)?;
+        Ok(disk)
+    }) {
+        Ok(disk) => Backing::Disk(Arc::new(disk)),
+        Err(error) => Backing::Memory(explain(&error)),
     }
 }
 
@@ -64,6 +107,7 @@ impl Chamber for NamespaceChamber {
         cancel: &CancelToken,
     ) -> Result<Exit, Error> {
         let start = start_message(command, limits, self.blueprint.spec.processes)?;
+        self.replace_worn_disk();
         // A command that is measured has the host for itself.
         self.line.settle();
         loop {
@@ -78,16 +122,24 @@ impl Chamber for NamespaceChamber {
                 limits,
                 cancel,
             };
-            let mut look_ahead = || line.advance(blueprint, command, self.further);
+            let mut look_ahead = || {
+                if blueprint.serves_ahead() {
+                    line.advance(blueprint, command, self.further);
+                }
+            };
             match run(&attempt, standby, sink, &mut look_ahead) {
                 Err(error) => {
                     self.line = Line::default();
-                    match self.blueprint.ids.after(&error) {
-                        Some(weaker) => self.blueprint.ids = weaker,
-                        None => return Err(error),
+                    if let Some(weaker) = self.blueprint.ids.after(&error) {
+                        self.blueprint.ids = weaker;
+                    } else if !self.blueprint.does_without_disk_after(&error) {
+                        return Err(error);
                     }
                 }
-                Ok(exit) => return Ok(exit),
+                Ok(mut exit) => {
+                    exit.sealed.layers.push(self.blueprint.disk_layer());
+                    return Ok(exit);
+                }
             }
         }
     }

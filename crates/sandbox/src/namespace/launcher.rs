@@ -42,9 +42,9 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Has a PID 1 made, which waits for its seal.
-    pub(super) fn launch(&self) -> Result<GuestProcess, Error> {
-        self.launcher.launch(self.number)
+    /// Has a PID 1 made, which waits for its seal. A mount for its scratch goes with it.
+    pub(super) fn launch(&self, scratch: Option<BorrowedFd<'_>>) -> Result<GuestProcess, Error> {
+        self.launcher.launch(self.number, scratch)
     }
 }
 
@@ -74,20 +74,22 @@ impl Launcher {
         }
     }
 
-    fn launch(&self, family: u64) -> Result<GuestProcess, Error> {
+    fn launch(&self, family: u64, scratch: Option<BorrowedFd<'_>>) -> Result<GuestProcess, Error> {
         let (socket, guests) =
             UnixStream::pair().map_err(|error| Error::host("cannot make a socket pair", error))?;
         let link = Link::new(socket)?;
+        let descriptors: Vec<_> = [Some(guests.as_fd()), scratch]
+            .into_iter()
+            .flatten()
+            .collect();
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let launcher = match &*running {
-            Some(launcher) if launcher.order(guests.as_fd(), family).is_ok() => {
-                Arc::clone(launcher)
-            }
+            Some(launcher) if launcher.order(&descriptors, family).is_ok() => Arc::clone(launcher),
             // There is none, or somebody has ended it.
             Some(_) | None => {
                 let launcher = Arc::new(Running::start()?);
                 launcher
-                    .order(guests.as_fd(), family)
+                    .order(&descriptors, family)
                     .map_err(|errno| Error::host("cannot reach the launcher", errno))?;
                 Arc::clone(running.insert(launcher))
             }
@@ -135,13 +137,12 @@ impl Running {
         }
     }
 
-    /// Passes on the socket of a chamber.
-    fn order(&self, socket: BorrowedFd<'_>, family: u64) -> rustix::io::Result<()> {
-        let sockets = [socket];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    /// Passes on the socket of a chamber, and its scratch.
+    fn order(&self, descriptors: &[BorrowedFd<'_>], family: u64) -> rustix::io::Result<()> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
-        let pushed = ancillary.push(SendAncillaryMessage::ScmRights(&sockets));
-        assert!(pushed, "the buffer has room for one socket");
+        let pushed = ancillary.push(SendAncillaryMessage::ScmRights(descriptors));
+        assert!(pushed, "the buffer has room for two descriptors");
         let order = family.to_le_bytes();
         let order = [IoSlice::new(&order)];
         sendmsg(&self.orders, &order, &mut ancillary, SendFlags::NOSIGNAL).map(drop)
@@ -172,10 +173,10 @@ mod tests {
     #[test]
     fn a_launcher_that_is_gone_is_replaced() {
         let launcher = Launcher::default();
-        let first = launcher.launch(0).unwrap();
+        let first = launcher.launch(0, None).unwrap();
         let running = launcher.running.lock().unwrap().clone().unwrap();
         running.orders.shutdown(Shutdown::Both).unwrap();
-        let second = launcher.launch(0).unwrap();
+        let second = launcher.launch(0, None).unwrap();
         let replacement = launcher.running.lock().unwrap().clone().unwrap();
         assert!(!Arc::ptr_eq(&running, &replacement));
         // Their ends are waited for here.

@@ -3,6 +3,7 @@
 mod backend;
 mod blueprint;
 mod chamber;
+mod disk;
 mod elsewhere;
 mod guest_process;
 mod ids;

@@ -32,8 +32,10 @@ pub(crate) fn run(
     sink: &mut dyn OutputSink,
     look_ahead: &mut dyn FnMut(),
 ) -> Result<Exit, Error> {
-    let Standby { group, guest, .. } = standby;
-    // Whatever the end, it goes before its group.
+    let Standby {
+        group, guest, plot, ..
+    } = standby;
+    // Whatever the end, it goes before its group and what it has written.
     let mut guest = guest;
     let mut conversation = Conversation::new(&run.start, sink);
     // Without a network to wait for, the guest goes on to the command by itself.
@@ -46,6 +48,10 @@ pub(crate) fn run(
     let surroundings = watch.end();
     if talk.is_ok() {
         look_ahead();
+        // Nobody but PID 1 is left there, and its end takes a while.
+        if let Some(plot) = &plot {
+            plot.clear();
+        }
     }
     // Only when every process is gone are the group's figures final.
     drop(guest);

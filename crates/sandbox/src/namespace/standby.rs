@@ -5,6 +5,7 @@ use std::time::Duration;
 use kiln_guest_init::protocol::{IdMap, ToGuest, ToHost};
 use rustix::process::Pid;
 
+use super::disk::Plot;
 use super::elsewhere::Elsewhere;
 use super::guest_process::GuestProcess;
 use crate::cgroup::Group;
@@ -14,21 +15,23 @@ use crate::{Command, Error};
 /// A hundred times what a birth takes.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Dropping it ends the guest, and then removes its group.
+/// Dropping it ends the guest, and then removes its group and what it has written.
 #[derive(Debug)]
 pub(crate) struct Standby {
     pub(crate) guest: GuestProcess,
     pub(crate) group: Group,
+    pub(crate) plot: Option<Plot>,
     ids: IdMap,
     /// Of one that is known to be held.
     pid: Option<Pid>,
 }
 
 impl Standby {
-    pub(crate) fn new(guest: GuestProcess, group: Group, ids: IdMap) -> Self {
+    pub(crate) fn new(guest: GuestProcess, group: Group, plot: Option<Plot>, ids: IdMap) -> Self {
         Self {
             guest,
             group,
+            plot,
             ids,
             pid: None,
         }

@@ -93,7 +93,12 @@ impl Chamber for ProcessChamber {
         let ids = seal.ids;
         let mut guest = GuestProcess::bare()?;
         guest.link().tell(&ToGuest::Seal(seal))?;
-        let mut exit = run(&attempt, Standby::new(guest, group, ids), sink, &mut || {})?;
+        let mut exit = run(
+            &attempt,
+            Standby::new(guest, group, None, ids),
+            sink,
+            &mut || {},
+        )?;
         exit.sealed.layers.extend(missing_walls());
         Ok(exit)
     }

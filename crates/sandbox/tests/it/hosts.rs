@@ -2,7 +2,7 @@
 
 use std::process::Command as Process;
 
-use kiln_sandbox::{ChamberSpec, Command, Host, Missing};
+use kiln_sandbox::{ChamberSpec, Command, Host, Missing, Programs, Survey};
 
 use crate::base::{PLACE, base};
 use crate::distroless::{dynamic_base, static_base};
@@ -14,6 +14,8 @@ const ROLE: &str = "KILN_TEST_ROLE";
 fn this_host_can_make_chambers_and_says_with_which_layers() {
     let probe = Host::probe(HostClock::new());
     assert!(probe.namespaces.works, "{probe:?}");
+    let disk = probe.layers.iter().find(|layer| layer.name == "disk");
+    assert!(disk.unwrap().applied, "{probe:?}");
     assert!(
         probe
             .layers
@@ -97,6 +99,12 @@ fn a_base_that_cannot_be_shifted_is_used_as_it_is_and_said_so() {
     );
 }
 
+#[test]
+fn a_chamber_has_the_modes_of_its_root_whatever_the_hosts_mask_is() {
+    let script = "umask 077 && exec \"$0\" \"$@\"";
+    run_child("strict mask", &["sh", "-c", script].map(str::to_owned));
+}
+
 /// Runs this program in another program's hands.
 fn run_child(role: &str, wrapper: &[String]) {
     // Not every child may write where the base is.
@@ -130,6 +138,15 @@ fn plays_the_role_it_is_given() {
             id_layer_of_a_run(),
             (true, "0 inside is the host user; no other ids".to_owned())
         ),
+        Ok("strict mask") => {
+            let command = Command {
+                uid: 1000,
+                gid: 1000,
+                ..shell("ls -d /bin/sh")
+            };
+            let finished = try_run(&command, &spec(), &limits()).unwrap();
+            assert_eq!(finished.stdout, "/bin/sh\n", "{finished:?}");
+        }
         Ok("plain disk") => assert!(!id_layer_of_a_run().0),
         _ => {}
     }
@@ -169,6 +186,15 @@ fn live_as_an_ordinary_user() {
         "1000\nCapBnd:\t0000000000000000\n/dev/null\n"
     );
     assert!(!finished.exit.sealed.layer("memory").unwrap().applied);
+    let disk = finished.exit.sealed.layer("disk").unwrap();
+    assert!(!disk.applied, "{disk:?}");
+    assert!(
+        disk.detail.contains("count against the memory limit"),
+        "{disk:?}"
+    );
+    let survey = Survey::of_this_host(&Programs::default(), HostClock::new());
+    assert!(!survey.disk.works, "{survey:?}");
+    assert!(survey.disk.fix.unwrap().contains("root"));
 
     let finished = try_run(&shell("while :; do sleep 1000 & done"), &spec, &limits()).unwrap();
     assert!(finished.stderr.contains("can't fork"), "{finished:?}");

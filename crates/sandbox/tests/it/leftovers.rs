@@ -60,7 +60,12 @@ fn a_chamber_that_is_made_for_a_later_run_ends_with_its_host_too() {
 }
 
 fn kill_and_look(role: &str, chambers: usize, least_members: usize) {
-    let mut host = in_role(role).stdout(Stdio::piped()).spawn().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
+    let mut host = in_role(role)
+        .env("TMPDIR", temporary.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(host.stdout.take().unwrap()).lines();
     lines
         .find(|line| line.as_ref().unwrap().contains("chamber is up"))
@@ -75,12 +80,15 @@ fn kill_and_look(role: &str, chambers: usize, least_members: usize) {
         .map(|pid| pidfd_open(Pid::from_raw(*pid).unwrap(), PidfdFlags::empty()).unwrap())
         .collect();
 
+    assert_eq!(disks_in(temporary.path()).len(), 1);
+
     host.kill().unwrap();
     host.wait().unwrap();
 
     for process in &watched {
         assert!(ends_soon(process), "a process outlived its host");
     }
+    assert_eq!(disks_in(temporary.path()), Vec::<PathBuf>::new());
     sweep().unwrap();
     assert_eq!(groups_of(host.id()), Vec::<PathBuf>::new());
 }
@@ -88,7 +96,7 @@ fn kill_and_look(role: &str, chambers: usize, least_members: usize) {
 /// Runs after which others were expected that never came.
 fn make_some_ahead_for_nothing() {
     for (further, made) in [(0, 0), (1, 1), (FAR_AHEAD, 2), (u32::MAX, 2)] {
-        let backend = Namespaces::new(HostClock::new());
+        let backend = Namespaces::new(HostClock::new(), std::env::temp_dir());
         let mut chamber = backend
             .prepare(&Rootfs::directory(base()), &spec())
             .unwrap();
@@ -205,7 +213,7 @@ fn run_until_killed(further: u32) {
         timeout: None,
         ..limits()
     };
-    let backend = Namespaces::new(HostClock::new());
+    let backend = Namespaces::new(HostClock::new(), std::env::temp_dir());
     let mut chamber = backend
         .prepare(&Rootfs::directory(base()), &spec())
         .unwrap();
@@ -224,6 +232,7 @@ struct Remains {
     groups: Vec<PathBuf>,
     children: String,
     temporary: BTreeSet<PathBuf>,
+    disks: Vec<PathBuf>,
     descriptors: usize,
 }
 
@@ -240,9 +249,21 @@ impl Remains {
             groups: groups_of(std::process::id()),
             children: children.collect(),
             temporary: temporary.collect(),
+            disks: disks_in(&std::env::temp_dir()),
             descriptors: fs::read_dir("/proc/self/fd").unwrap().count(),
         }
     }
+}
+
+/// The loop devices whose file is, or was, in a directory. A mount that has no path shows only here.
+fn disks_in(directory: &Path) -> Vec<PathBuf> {
+    let devices = fs::read_dir("/sys/block").unwrap();
+    let devices = devices.map(|entry| entry.unwrap().path());
+    let is_there = |device: &PathBuf| {
+        fs::read_to_string(device.join("loop/backing_file"))
+            .is_ok_and(|file| Path::new(file.trim_end()).starts_with(directory))
+    };
+    devices.filter(is_there).collect()
 }
 
 /// This test program again, in another role.

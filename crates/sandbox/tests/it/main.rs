@@ -14,6 +14,8 @@ mod bounds;
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
+mod disk;
+#[cfg(test)]
 mod distroless;
 #[cfg(test)]
 mod files;

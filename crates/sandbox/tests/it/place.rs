@@ -32,7 +32,7 @@ pub(crate) struct Place {
 }
 
 pub(crate) fn namespace() -> Place {
-    Place::new(|clock| Arc::new(Namespaces::new(clock)))
+    Place::new(|clock| Arc::new(Namespaces::new(clock, std::env::temp_dir())))
 }
 
 /// No chambers at all.

@@ -119,7 +119,8 @@ pub(crate) fn run_by_clock(
     limits: &Limits,
     cancel: &CancelToken,
 ) -> Result<Exit, Error> {
-    let mut chamber = Namespaces::new(clock).prepare(&Rootfs::directory(base()), spec)?;
+    let mut chamber =
+        Namespaces::new(clock, std::env::temp_dir()).prepare(&Rootfs::directory(base()), spec)?;
     let exit = chamber.run(command, limits, sink, cancel)?;
     chamber.destroy()?;
     Ok(exit)

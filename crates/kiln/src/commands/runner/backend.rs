@@ -39,7 +39,7 @@ pub(in crate::commands) fn chosen(
         wanted
     };
     match name {
-        "namespace" => Ok(namespaces()),
+        "namespace" => Ok(namespaces(data)),
         "qemu" => qemu(&programs, &data.join("machines")),
         "firecracker" => firecracker(&programs, &data.join("machines")),
         "process" => processes(context, &data.join("processes")),
@@ -49,9 +49,9 @@ pub(in crate::commands) fn chosen(
 }
 
 /// The one that runs on any Linux host.
-pub(in crate::commands) fn namespaces() -> Box<dyn Backend> {
+pub(in crate::commands) fn namespaces(data: &Path) -> Box<dyn Backend> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    Box::new(Namespaces::new(clock))
+    Box::new(Namespaces::new(clock, data))
 }
 
 fn qemu(programs: &Programs, work_dir: &Path) -> Result<Box<dyn Backend>, Failure> {

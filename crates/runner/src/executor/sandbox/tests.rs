@@ -54,7 +54,7 @@ struct Bench {
 
 impl Bench {
     async fn new() -> Self {
-        let backend = Box::new(Namespaces::new(host_clock()));
+        let backend = Box::new(Namespaces::new(host_clock(), std::env::temp_dir()));
         Self::on(backend, |directory, layout| {
             build(&recipe(directory), layout, None).unwrap()
         })

@@ -226,7 +226,7 @@ fn write(path: &Path, word: &str) {
 }
 
 pub(super) fn namespace() -> Box<dyn Backend> {
-    Box::new(Namespaces::new(host_clock()))
+    Box::new(Namespaces::new(host_clock(), std::env::temp_dir()))
 }
 
 /// No chambers at all.

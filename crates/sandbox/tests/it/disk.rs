@@ -1,0 +1,152 @@
+//! What a command writes goes to a disk of the spec's size, and not to its memory.
+
+use kiln_sandbox::{
+    Backend as _, CancelToken, Chamber, ChamberSpec, Command, Exit, FAR_AHEAD, Namespaces, Outcome,
+    Rootfs, Transcript,
+};
+
+use crate::base::base;
+use crate::support::{Finished, HostClock, limits, shell, spec, try_run};
+
+const MIB: u64 = 1 << 20;
+
+/// More disk than memory, by far.
+fn wide() -> ChamberSpec {
+    ChamberSpec {
+        memory_bytes: 64 * MIB,
+        disk_bytes: 512 * MIB,
+        ..spec()
+    }
+}
+
+fn chamber(spec: &ChamberSpec) -> Box<dyn Chamber> {
+    Namespaces::new(HostClock::new(), std::env::temp_dir())
+        .prepare(&Rootfs::directory(base()), spec)
+        .unwrap()
+}
+
+fn run_in(chamber: &mut dyn Chamber, command: &Command) -> Finished {
+    let mut transcript = Transcript::default();
+    let cancel = CancelToken::new().unwrap();
+    let exit = chamber
+        .run(command, &limits(), &mut transcript, &cancel)
+        .unwrap();
+    Finished {
+        exit,
+        stdout: String::from_utf8(transcript.stdout).unwrap(),
+        stderr: String::from_utf8(transcript.stderr).unwrap(),
+    }
+}
+
+fn disk_layer(exit: &Exit) -> (bool, &str) {
+    let layer = exit.sealed.layer("disk").unwrap();
+    (layer.applied, &layer.detail)
+}
+
+/// Writes until there is no more room, and says how many bytes that were.
+const FILL: &str = "dd if=/dev/zero of=/fill bs=64k 2>/dev/null; stat -c %s /fill; exit 1";
+
+fn filled_bytes(finished: &Finished) -> u64 {
+    assert_eq!(finished.exit.outcome, Outcome::DiskFull(1), "{finished:?}");
+    finished.stdout.trim().parse().unwrap()
+}
+
+#[test]
+fn more_can_be_written_than_fits_into_memory() {
+    let script = "dd if=/dev/zero of=/big bs=1M count=400 2>/dev/null && stat -c %s /big";
+    let finished = try_run(&shell(script), &wide(), &limits()).unwrap();
+    assert_eq!(finished.exit.outcome, Outcome::Exited(0), "{finished:?}");
+    assert_eq!(finished.stdout, "419430400\n");
+    assert_eq!(finished.exit.usage.oom_kills, Some(0));
+    let (applied, detail) = disk_layer(&finished.exit);
+    assert!(applied, "{detail}");
+    assert!(detail.contains("536870912 bytes"), "{detail}");
+}
+
+#[test]
+fn a_disk_is_as_large_as_the_spec_says_and_then_full() {
+    for bytes in [MIB, 16 * MIB, 300 * MIB] {
+        let spec = ChamberSpec {
+            disk_bytes: bytes,
+            ..spec()
+        };
+        let written = filled_bytes(&try_run(&shell(FILL), &spec, &limits()).unwrap());
+        assert!(written >= bytes, "{written} of {bytes}");
+        assert!(written <= bytes + MIB / 2, "{written} of {bytes}");
+    }
+}
+
+#[test]
+fn each_run_finds_the_disk_empty_and_whole() {
+    let mut chamber = chamber(&spec());
+    chamber.expect(FAR_AHEAD);
+    let script = "ls /fill /tmp/deep 2>/dev/null; mkdir -p /tmp/deep/er; ln -s / /tmp/deep/link";
+    let fill = shell(&format!("{script}; {FILL}"));
+    let first = filled_bytes(&run_in(&mut *chamber, &fill));
+    for _ in 0..4 {
+        assert_eq!(filled_bytes(&run_in(&mut *chamber, &fill)), first);
+    }
+}
+
+#[test]
+fn a_disk_that_has_grown_is_replaced_between_runs() {
+    let mut chamber = chamber(&wide());
+    chamber.expect(FAR_AHEAD);
+    let fill = shell(FILL);
+    let first = filled_bytes(&run_in(&mut *chamber, &fill));
+    assert_eq!(filled_bytes(&run_in(&mut *chamber, &fill)), first);
+    assert_eq!(
+        run_in(&mut *chamber, &shell("ls /fill")).exit.code(),
+        Some(1)
+    );
+}
+
+#[test]
+fn more_files_than_are_removed_one_by_one_are_gone_for_the_next_run_too() {
+    let spec = ChamberSpec {
+        disk_bytes: 128 * MIB,
+        ..spec()
+    };
+    let mut chamber = chamber(&spec);
+    chamber.expect(FAR_AHEAD);
+    let many = "mkdir /many; cd /many; seq 6000 | xargs touch && ls | wc -l";
+    for _ in 0..2 {
+        assert_eq!(run_in(&mut *chamber, &shell(many)).stdout, "6000\n");
+    }
+    let deep =
+        "cd /tmp; i=0; while [ $i -lt 100 ]; do mkdir d && cd d; i=$((i+1)); done; pwd | wc -c";
+    for _ in 0..2 {
+        assert_eq!(run_in(&mut *chamber, &shell(deep)).stdout, "205\n");
+    }
+    assert_eq!(
+        run_in(&mut *chamber, &shell("ls /many /tmp/d")).exit.code(),
+        Some(1)
+    );
+}
+
+#[test]
+fn a_disk_goes_on_to_the_next_job_with_nothing_on_it() {
+    let backend = Namespaces::new(HostClock::new(), std::env::temp_dir());
+    let mut first = None;
+    for _ in 0..3 {
+        let mut chamber = backend
+            .prepare(&Rootfs::directory(base()), &spec())
+            .unwrap();
+        let finished = run_in(
+            &mut *chamber,
+            &shell(&format!("ls /fill 2>/dev/null; {FILL}")),
+        );
+        let written = filled_bytes(&finished);
+        assert_eq!(*first.get_or_insert(written), written);
+        chamber.destroy().unwrap();
+    }
+}
+
+#[test]
+fn what_an_overlay_needs_of_its_disk_is_there() {
+    // Whiteouts, directories that hide others, copies, and links of what was below.
+    let script = "rm /bin/cat && rm -r /etc && mkdir /etc && ls -A /etc && ! ls /bin/cat 2>/dev/null \
+         && mv /bin /moved && /moved/ls /moved/sh";
+    let finished = try_run(&shell(script), &spec(), &limits()).unwrap();
+    assert_eq!(finished.stdout, "/moved/sh\n", "{finished:?}");
+}
