@@ -4,14 +4,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kiln_model::v0::{CoreSplit, NoiseProbe, NoiseReceipt};
+use kiln_sandbox::ChamberSpec;
 use kiln_sandbox::quiet::{ProbeLength, Tuning, core_split, probe, warnings};
 
 /// This host as its jobs find it.
 #[derive(Clone, Debug)]
 pub struct QuietHost {
     receipt: Arc<NoiseReceipt>,
+    /// The control group that has the benchmark cores to itself, where there is one.
+    partition: Option<PathBuf>,
     /// Kept until the last job is done.
-    tuning: Option<Arc<Tuning>>,
+    _tuning: Option<Arc<Tuning>>,
 }
 
 impl QuietHost {
@@ -22,7 +25,8 @@ impl QuietHost {
                 warnings: warnings(),
                 ..NoiseReceipt::default()
             }),
-            tuning: None,
+            partition: None,
+            _tuning: None,
         }
     }
 
@@ -35,19 +39,21 @@ impl QuietHost {
                 warnings: warnings(),
                 ..NoiseReceipt::default()
             }),
-            tuning: Some(tuning),
+            partition: tuning.partition(),
+            _tuning: Some(tuning),
         }
     }
 
-    /// The cores that belong to jobs alone; none if they are not split.
-    pub fn benchmark_cores(&self) -> Vec<u32> {
-        self.cores()
-            .map_or_else(Vec::new, |cores| cores.benchmark.clone())
+    /// Lets a chamber run on the cores of jobs. Where those are a partition, nobody can be on them without being in its group.
+    pub(super) fn place(&self, chamber: &mut ChamberSpec) {
+        chamber.cores = self.benchmark_cores();
+        chamber.partition.clone_from(&self.partition);
     }
 
-    /// The control group that has them to itself, where there is one.
-    pub fn partition(&self) -> Option<PathBuf> {
-        self.tuning.as_ref().and_then(|tuning| tuning.partition())
+    /// The cores that belong to jobs alone; none if they are not split.
+    fn benchmark_cores(&self) -> Vec<u32> {
+        self.cores()
+            .map_or_else(Vec::new, |cores| cores.benchmark.clone())
     }
 
     pub fn cores(&self) -> Option<&CoreSplit> {
@@ -71,7 +77,23 @@ impl QuietHost {
         probe(
             ProbeLength::Short,
             &self.benchmark_cores(),
-            self.partition().as_deref(),
+            self.partition.as_deref(),
         )
+    }
+}
+
+#[cfg(test)]
+impl QuietHost {
+    /// A host that is said to have its cores split like this.
+    pub(super) fn split(cores: CoreSplit, partition: Option<PathBuf>) -> Self {
+        let receipt = NoiseReceipt {
+            cores: Some(cores),
+            ..NoiseReceipt::default()
+        };
+        Self {
+            receipt: Arc::new(receipt),
+            partition,
+            _tuning: None,
+        }
     }
 }

@@ -235,15 +235,18 @@ impl Shared {
         }
     }
 
-    /// Makes the chamber for an image.
+    /// Makes the chamber for an image, where this host has its jobs.
     async fn seal(
         self: &Arc<Self>,
         image: Guard,
         overrides: &Overrides,
         files: Vec<String>,
-        spec: ChamberSpec,
+        mut spec: ChamberSpec,
         conditions: &mut Conditions,
     ) -> Result<Parts, StageError> {
+        if let Some(quiet) = &self.config.quiet {
+            quiet.place(&mut spec);
+        }
         conditions.image = Some(image.digest().clone());
         let started = self.clock.monotonic();
         let command = Command::resolve(image.config(), overrides, image.path())
@@ -350,12 +353,6 @@ impl Shared {
             disk_bytes: spec.disk,
             network: spec.network,
             blocked: self.config.blocked.clone(),
-            cores: self
-                .config
-                .quiet
-                .as_ref()
-                .map_or_else(Vec::new, QuietHost::benchmark_cores),
-            partition: self.config.quiet.as_ref().and_then(QuietHost::partition),
             processes: self.config.processes,
             missing_limits: self.config.missing_limits,
             ..ChamberSpec::default()

@@ -23,8 +23,7 @@ pub(in crate::commands) fn run(context: &Context<'_>, wanted: &RunnerRun) -> Res
     let data = PathBuf::from(context.settings.need("runner-data")?);
     make_directory(&data)?;
     let quiet = quiet_host(context, &data)?;
-    let mut job = job(wanted)?;
-    job.chamber.cores = quiet.benchmark_cores();
+    let job = job(wanted)?;
     let execution = runtime()?.block_on(async {
         let mut stop = StopSignals::install()?;
         let chambers = backend::chosen(context, &data)?;
