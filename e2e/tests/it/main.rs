@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod bare_metal;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod demo;
