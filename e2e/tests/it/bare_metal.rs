@@ -114,10 +114,13 @@ fn pack(town: &Town, kernel: &GuestKernel) -> PathBuf {
     // Whom a program that can fetch images trusts.
     let trusted = "/etc/ssl/certs/ca-certificates.crt";
     fs::copy(trusted, root.join("lib/certificates")).unwrap();
-    for (tag, script) in [(
-        "cores",
-        "while read -r line; do echo \"$line\"; done < /proc/self/status",
-    )] {
+    for (tag, script) in [
+        (
+            "cores",
+            "while read -r line; do echo \"$line\"; done < /proc/self/status",
+        ),
+        ("waits", "sleep 1000"),
+    ] {
         shell_layout(town.path(), tag, script);
         run(Command::new("cp")
             .arg("-a")

@@ -44,8 +44,21 @@ an_image_runs_once_on_the_cores_of_a_partition() {
     check 'the host is put back' [ "$(swappiness)" = 60 ]
 }
 
+a_second_runner_leaves_what_a_living_one_has_set() {
+    runs waits --tuning on > /tmp/said 2>&1 &
+    until [ "$(swappiness)" = 10 ] && [ -n "$(pidof sleep)" ]; do usleep 100000; done
+    runs cores > /tmp/said 2>&1
+    check 'a second runner without tuning runs' [ $? = 0 ]
+    check 'it says that the host is tuned by another' grep -q 'Another runner tunes this host' /tmp/said
+    check 'what the first has set is still there' [ "$(swappiness)" = 10 ]
+    killall -TERM kiln
+    wait %1
+    check 'the first puts everything back' [ "$(swappiness)" = 60 ]
+}
+
 all() {
     an_image_runs_once_on_the_cores_of_a_partition
+    a_second_runner_leaves_what_a_living_one_has_set
     echo 'the bare-metal host has tried everything'
 }
 live | say &

@@ -48,10 +48,19 @@ pub struct Tuning {
 }
 
 /// Puts back what a killed process of ours left changed, as its journal in this directory tells. Returns how many
-/// settings that were.
+/// settings that were. What a living process has changed is [`TuningError::InUse`] and stays.
 pub fn undo(directory: &Path) -> Result<usize, TuningError> {
+    undo_on(&HostFiles::new("/"), directory)
+}
+
+fn undo_on(files: &HostFiles, directory: &Path) -> Result<usize, TuningError> {
     let path = directory.join(JOURNAL);
-    journal::undo(&path, &HostFiles::new("/")).map_err(|source| TuningError::Io {
+    if !exists(&path) {
+        return Ok(0);
+    }
+    // Whoever tunes holds it as long as the journal is of use.
+    let _lock = lock(&files.path(LOCK))?;
+    journal::undo(&path, files).map_err(|source| TuningError::Io {
         action: "undo the changes in",
         path,
         source,

@@ -12,15 +12,7 @@ use crate::failure::Failure;
 /// Puts back what a killed runner left changed, then tunes if that is wanted. This thread, and all it starts, keep to the
 /// housekeeping cores of a tuned host.
 pub(super) fn quiet_host(context: &Context<'_>, data: &Path) -> Result<QuietHost, Failure> {
-    let broke = |error: &TuningError| {
-        Failure::unexpected("this host's settings cannot be put back").because(error)
-    };
-    let undone = undo(data).map_err(|error| broke(&error))?;
-    if undone > 0 {
-        context.terminal.note(&format!(
-            "Put back {undone} settings of this host that an earlier runner had changed."
-        ));
-    }
+    put_back(context, data)?;
     if !context.settings.is_on("tuning")? {
         return Ok(QuietHost::untouched());
     }
@@ -46,4 +38,23 @@ pub(super) fn quiet_host(context: &Context<'_>, data: &Path) -> Result<QuietHost
             .because(&error)
             .hint("run as root, or with --tuning off")),
     }
+}
+
+/// What a killed runner left changed. A living one keeps its host as it wants it.
+fn put_back(context: &Context<'_>, data: &Path) -> Result<(), Failure> {
+    match undo(data) {
+        Ok(0) => {}
+        Ok(undone) => context.terminal.note(&format!(
+            "Put back {undone} settings of this host that an earlier runner had changed."
+        )),
+        Err(TuningError::InUse) => context
+            .terminal
+            .note("Another runner tunes this host: its settings are left as they are."),
+        Err(error) => {
+            return Err(
+                Failure::unexpected("this host's settings cannot be put back").because(&error),
+            );
+        }
+    }
+    Ok(())
 }

@@ -154,6 +154,20 @@ fn a_second_process_does_not_tune_the_same_host() {
 }
 
 #[test]
+fn what_a_living_process_has_changed_is_not_undone() {
+    let host = ordinary();
+    let living = host.tune(&TuningPlan::default()).unwrap();
+    assert!(matches!(
+        undo_on(&host.files(), host.data.path()),
+        Err(TuningError::InUse)
+    ));
+    assert_eq!(host.get(SWAPPINESS), "10");
+    assert!(host.journal_exists());
+    living.restore().unwrap();
+    assert_eq!(undo_on(&host.files(), host.data.path()).unwrap(), 0);
+}
+
+#[test]
 fn the_old_value_is_on_disk_before_the_new_one_is_written() {
     let host = ordinary();
     let _tuning = host.tune(&TuningPlan::default()).unwrap();
