@@ -6,14 +6,22 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use sha2::{Digest as _, Sha256};
+use tokio::time::timeout;
 
 use super::{Offer, Program, UpdateError, failed};
 
 /// Many times what a runner has.
 const MAX_BYTES: u64 = 500 << 20;
+
+/// For fetching all of it, on a slow line too.
+const FETCH_WITHIN: Duration = Duration::from_mins(30);
+
+/// For saying one line.
+const SPEAK_WITHIN: Duration = Duration::from_secs(30);
 
 /// A program that was fetched and checked, beside the installed one. Dropping it removes it.
 #[derive(Debug)]
@@ -28,12 +36,23 @@ impl Program {
         http: &reqwest::Client,
         offer: &Offer,
     ) -> Result<Candidate, UpdateError> {
+        if self.has_rejected(&offer.checksum) {
+            return Err(UpdateError::Rejected {
+                version: offer.version.clone(),
+            });
+        }
         let path = self.beside(".new");
         let candidate = Candidate {
             path: Some(path.clone()),
         };
         let mut file = File::create(&path).map_err(failed("write", &path))?;
-        let found = download(http, &offer.url, &mut file, &path).await?;
+        let found = timeout(FETCH_WITHIN, download(http, &offer.url, &mut file, &path))
+            .await
+            .unwrap_or_else(|_| {
+                Err(UpdateError::Slow {
+                    within: FETCH_WITHIN,
+                })
+            })?;
         if !found.eq_ignore_ascii_case(offer.checksum.trim()) {
             return Err(UpdateError::Checksum {
                 expected: offer.checksum.clone(),
@@ -109,14 +128,16 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// A program that cannot even say its version will not run jobs.
-async fn check_health(path: &std::path::Path) -> Result<(), UpdateError> {
+pub(super) async fn check_health(path: &std::path::Path) -> Result<(), UpdateError> {
     let unhealthy = |reason: String| UpdateError::Unhealthy { reason };
     let output = tokio::process::Command::new(path)
         .arg("--version")
         .stdin(Stdio::null())
         .kill_on_drop(true)
-        .output()
+        .output();
+    let output = timeout(SPEAK_WITHIN, output)
         .await
+        .map_err(|_| unhealthy(format!("--version did not end within {SPEAK_WITHIN:?}")))?
         .map_err(|error| unhealthy(error.to_string()))?;
     if output.status.success() {
         Ok(())
