@@ -15,6 +15,8 @@ use std::time::Duration;
 use kiln_e2e::{Town, program, shell_layout};
 use kiln_sandbox::GuestKernel;
 
+use crate::offering::Offering;
+
 /// What the script says before it switches the machine off.
 const ENDED: &str = "the bare-metal host has tried everything";
 
@@ -43,6 +45,17 @@ fn a_runner_looks_after_a_bare_metal_host() {
         .expect("no machine lived on");
     assert!(said.contains(ENDED), "{said}");
     assert!(!said.contains("NOT WELL"), "{said}");
+}
+
+/// Whoever offers the machine's runner another program: does nothing unless the machine starts this program with a role.
+#[tokio::test]
+async fn plays_a_server() {
+    if std::env::var("KILN_TEST_ROLE").as_deref() != Ok("server") {
+        return;
+    }
+    let _server = Offering::start("127.0.0.1:4000", Path::new("/bin/newer"), 1).await;
+    fs::write("/tmp/listening", "").unwrap();
+    std::future::pending::<()>().await;
 }
 
 /// What a machine said until it was switched off; nothing if it fell silent before.
@@ -105,11 +118,15 @@ fn pack(town: &Town, kernel: &GuestKernel) -> PathBuf {
             symlink("busybox", root.join("bin").join(applet)).unwrap();
         }
     }
-    // What debuggers want to know would fill the machine's memory.
-    let kiln = root.join("bin/kiln");
-    let mut strip = Command::new("strip");
-    run(strip.arg("-o").arg(&kiln).arg(program()));
-    copy_libraries(&kiln, &root);
+    for (name, from) in [
+        ("kiln", program()),
+        ("tests", std::env::current_exe().unwrap()),
+    ] {
+        // What debuggers want to know would fill the machine's memory.
+        let to = root.join("bin").join(name);
+        run(Command::new("strip").arg("-o").arg(&to).arg(from));
+        copy_libraries(&to, &root);
+    }
     copy_module(kernel, "overlay.ko", &root.join("modules"));
     // Whom a program that can fetch images trusts.
     let trusted = "/etc/ssl/certs/ca-certificates.crt";

@@ -18,6 +18,7 @@ mount -t tmpfs tmp /tmp
 mount -t tmpfs run /run
 mount -t cgroup2 groups /sys/fs/cgroup
 insmod /modules/overlay.ko
+ifconfig lo 127.0.0.1
 echo '+cpu +memory +pids +cpuset' > /sys/fs/cgroup/cgroup.subtree_control
 cd /tmp
 
@@ -26,15 +27,17 @@ say() { while read -r line; do echo "<2>${line:0:900}" > /dev/kmsg; done; }
 live() { while sleep 20; do echo 'the bare-metal host is alive'; done; }
 
 # As a service manager would start it: in a group of its own.
-kiln() {
-    mkdir -p /sys/fs/cgroup/kiln.service
-    sh -c 'echo $$ > /sys/fs/cgroup/kiln.service/cgroup.procs; exec /bin/kiln "$@"' kiln "$@"
+service() {
+    group=$(mktemp -d /sys/fs/cgroup/service.XXXXXX)
+    sh -c 'echo $$ > $1/cgroup.procs; shift; exec "$@"' sh $group "$@"
 }
-runs() { image=$1; shift; kiln runner run --image /images/$image --memory 64 --disk 16 --runner-data /tmp/data "$@"; }
+runs() { image=$1; shift; service kiln runner run --image /images/$image --memory 64 --disk 16 --runner-data /tmp/data "$@"; }
 well() { echo "well: $*"; }
 not_well() { echo "NOT WELL: $*"; [ -e /tmp/said ] && cat /tmp/said; }
 # check WHAT COMMAND...: says of one thing whether it is so.
 check() { what=$1; shift; if "$@"; then well "$what"; else not_well "$what"; fi; }
+# until_so COMMAND...: waits until something is so, for minutes at most.
+until_so() { tries=0; until eval "$*" || [ $tries = 1000 ]; do tries=$((tries + 1)); usleep 200000; done; }
 swappiness() { cat /proc/sys/vm/swappiness; }
 
 an_image_runs_once_on_the_cores_of_a_partition() {
@@ -46,7 +49,7 @@ an_image_runs_once_on_the_cores_of_a_partition() {
 
 a_second_runner_leaves_what_a_living_one_has_set() {
     runs waits --tuning on > /tmp/said 2>&1 &
-    until [ "$(swappiness)" = 10 ] && [ -n "$(pidof sleep)" ]; do usleep 100000; done
+    until_so '[ "$(swappiness)" = 10 ] && [ -n "$(pidof sleep)" ]'
     runs cores > /tmp/said 2>&1
     check 'a second runner without tuning runs' [ $? = 0 ]
     check 'it says that the host is tuned by another' grep -q 'Another runner tunes this host' /tmp/said
@@ -56,9 +59,31 @@ a_second_runner_leaves_what_a_living_one_has_set() {
     check 'the first puts everything back' [ "$(swappiness)" = 60 ]
 }
 
+a_runner_that_becomes_another_program_tunes_again() {
+    cp /bin/kiln /bin/runner
+    cp /bin/kiln /bin/newer
+    echo >> /bin/newer
+    KILN_TEST_ROLE=server tests --exact bare_metal::plays_a_server > /dev/null 2>&1 &
+    server=$!
+    until_so '[ -e /tmp/listening ]'
+    service runner runner up --host http://127.0.0.1:4000 --runner r --key k --runner-data /tmp/data \
+        --tuning on --auto-update on > /tmp/said 2>&1 &
+    runner=$!
+    until_so '[ ! -e /bin/runner.trial ] && cmp -s /bin/runner /bin/newer'
+    check 'the runner has become another program' cmp -s /bin/runner /bin/newer
+    check 'that one has tuned the host' [ "$(swappiness)" = 10 ]
+    check 'it has one partition' [ "$(cat /sys/fs/cgroup/kiln-run-*/cpuset.cpus.partition)" = isolated ]
+    killall -TERM runner
+    wait $runner
+    check 'it puts everything back' [ "$(swappiness)" = 60 ]
+    check 'no partition is left' [ "$(echo /sys/fs/cgroup/kiln-run-*)" = '/sys/fs/cgroup/kiln-run-*' ]
+    kill $server
+}
+
 all() {
     an_image_runs_once_on_the_cores_of_a_partition
     a_second_runner_leaves_what_a_living_one_has_set
+    a_runner_that_becomes_another_program_tunes_again
     echo 'the bare-metal host has tried everything'
 }
 live | say &

@@ -19,6 +19,8 @@ mod leftovers;
 #[cfg(test)]
 mod live;
 #[cfg(test)]
+mod offering;
+#[cfg(test)]
 mod outputs;
 #[cfg(test)]
 mod paired;
@@ -40,3 +42,5 @@ mod several_servers;
 mod slots;
 #[cfg(test)]
 mod unreadable;
+#[cfg(test)]
+mod updates;

@@ -50,7 +50,15 @@ impl Partition {
         let partition = Self {
             group: format!("{ROOT}/{name}"),
         };
-        fs::create_dir(files.path(&partition.group))?;
+        let group = files.path(&partition.group);
+        match fs::create_dir(&group) {
+            // This process made it before it became this program; nobody is in it any more.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                remove_directory(&group)?;
+                fs::create_dir(&group)?;
+            }
+            made => made?,
+        }
         Ok(Some(partition))
     }
 

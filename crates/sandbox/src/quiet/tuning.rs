@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use kiln_model::v0::{CoreSplit, Knob, KnobState};
 use rustix::fs::{FlockOperation, flock};
@@ -38,12 +39,20 @@ pub enum TuningError {
 #[derive(Debug)]
 pub struct Tuning {
     files: HostFiles,
-    journal: Option<Journal>,
     knobs: Vec<Knob>,
     cores: Option<CoreSplit>,
     partition: Option<Partition>,
+    /// Nothing once everything is put back.
+    held: Mutex<Option<Held>>,
+}
+
+/// What a tuned host is put back with.
+#[derive(Debug)]
+struct Held {
+    journal: Journal,
     /// Closing it lets CPUs sleep again.
     awake: Option<File>,
+    /// Closed last: from then on another process may tune this host.
     _lock: File,
 }
 
@@ -92,12 +101,14 @@ impl Tuning {
         let journal = Journal::begin(&path, &files).map_err(failed("begin the journal"))?;
         let mut tuning = Self {
             files,
-            journal: Some(journal),
             knobs: Vec::new(),
             cores: None,
             partition: None,
-            awake: None,
-            _lock: lock,
+            held: Mutex::new(Some(Held {
+                journal,
+                awake: None,
+                _lock: lock,
+            })),
         };
         for knob in KNOBS {
             tuning.turn(knob, plan);
@@ -126,9 +137,19 @@ impl Tuning {
             .map(|partition| self.files.path(partition.group()))
     }
 
-    /// Puts everything back. Returns how many settings that were.
-    pub fn restore(mut self) -> Result<usize, TuningError> {
-        self.put_back()
+    /// Puts everything back. Returns how many settings that were; none the second time.
+    pub fn restore(&self) -> Result<usize, TuningError> {
+        let held = self.held.lock();
+        let held = held.unwrap_or_else(PoisonError::into_inner).take();
+        held.map_or(Ok(0), |held| self.put_back(held))
+    }
+
+    /// As long as the host is being tuned.
+    fn held(&mut self) -> &mut Held {
+        let held = self.held.get_mut();
+        held.unwrap_or_else(PoisonError::into_inner)
+            .as_mut()
+            .expect("nothing is put back before everything is made")
     }
 
     fn turn(&mut self, knob: &KnobFile, plan: &TuningPlan) {
@@ -202,11 +223,7 @@ impl Tuning {
         }
         knob.before = Some(chosen(&before).to_owned());
         if !is_wanted(&before) {
-            let journal = self
-                .journal
-                .as_mut()
-                .expect("a tuning has its journal until it is restored");
-            journal.record(file, chosen(&before))?;
+            self.held().journal.record(file, chosen(&before))?;
             self.files.write(file, wanted)?;
         }
         let now = self.files.read(file)?;
@@ -303,11 +320,7 @@ impl Tuning {
         let kind = partition.kind_file();
         self.files
             .write(&partition.cores_file(), &list(&split.benchmark))?;
-        let journal = self
-            .journal
-            .as_mut()
-            .expect("a tuning has its journal until it is restored");
-        journal.record(&kind, ORDINARY)?;
+        self.held().journal.record(&kind, ORDINARY)?;
         self.files.write(&kind, wanted)?;
         let now = self.files.read(&kind)?;
         if now == wanted {
@@ -327,7 +340,7 @@ impl Tuning {
         };
         match hold_awake(&self.files) {
             Ok(device) => {
-                self.awake = Some(device);
+                self.held().awake = Some(device);
                 knob.state = KnobState::InEffect;
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -339,17 +352,20 @@ impl Tuning {
         self.knobs.push(knob);
     }
 
-    fn put_back(&mut self) -> Result<usize, TuningError> {
-        let Some(journal) = self.journal.take() else {
-            return Ok(0);
-        };
+    fn put_back(&self, held: Held) -> Result<usize, TuningError> {
+        let Held {
+            journal,
+            awake,
+            _lock,
+        } = held;
+        drop(awake);
         let path = journal.path().to_owned();
         let undone = journal.undo(&self.files).map_err(|source| TuningError::Io {
             action: "undo the changes in",
             path,
             source,
         });
-        if let Some(partition) = self.partition.take() {
+        if let Some(partition) = &self.partition {
             partition
                 .remove(&self.files)
                 .map_err(|source| TuningError::Io {
@@ -364,7 +380,7 @@ impl Tuning {
 
 impl Drop for Tuning {
     fn drop(&mut self) {
-        if let Err(error) = self.put_back() {
+        if let Err(error) = self.restore() {
             tracing::error!(
                 error = &error as &dyn std::error::Error,
                 "a setting of this host could not be put back"

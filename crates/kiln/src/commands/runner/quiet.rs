@@ -9,12 +9,45 @@ use kiln_sandbox::quiet::{Tuning, TuningError, TuningPlan, pin_this_thread, undo
 use crate::commands::Context;
 use crate::failure::Failure;
 
+/// This host as a runner keeps it. Dropping it puts everything back.
+pub(super) struct KeptHost {
+    quiet: QuietHost,
+    tuning: Option<Arc<Tuning>>,
+}
+
+impl KeptHost {
+    pub(super) fn quiet(&self) -> QuietHost {
+        self.quiet.clone()
+    }
+
+    fn untouched() -> Self {
+        Self {
+            quiet: QuietHost::untouched(),
+            tuning: None,
+        }
+    }
+}
+
+impl Drop for KeptHost {
+    fn drop(&mut self) {
+        // Not when the last job lets go of it: this process may be about to become another program.
+        if let Some(tuning) = &self.tuning
+            && let Err(error) = tuning.restore()
+        {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "a setting of this host could not be put back"
+            );
+        }
+    }
+}
+
 /// Puts back what a killed runner left changed, then tunes if that is wanted. This thread, and all it starts, keep to the
 /// housekeeping cores of a tuned host.
-pub(super) fn quiet_host(context: &Context<'_>, data: &Path) -> Result<QuietHost, Failure> {
+pub(super) fn quiet_host(context: &Context<'_>, data: &Path) -> Result<KeptHost, Failure> {
     put_back(context, data)?;
     if !context.settings.is_on("tuning")? {
-        return Ok(QuietHost::untouched());
+        return Ok(KeptHost::untouched());
     }
     let knobs = context.settings.get("knobs").unwrap_or_default();
     let choices = knobs.split(',').filter(|choice| !choice.is_empty());
@@ -22,17 +55,21 @@ pub(super) fn quiet_host(context: &Context<'_>, data: &Path) -> Result<QuietHost
         .map_err(|error| Failure::usage("--knobs is not understood").because(&error))?;
     match Tuning::apply(&plan, data) {
         Ok(tuning) => {
-            let quiet = QuietHost::tuned(Arc::new(tuning));
+            let tuning = Arc::new(tuning);
+            let quiet = QuietHost::tuned(Arc::clone(&tuning));
             if let Some(cores) = quiet.cores() {
                 pin_this_thread(&cores.housekeeping)?;
             }
-            Ok(quiet)
+            Ok(KeptHost {
+                quiet,
+                tuning: Some(tuning),
+            })
         }
         Err(TuningError::InUse) => {
             context
                 .terminal
                 .warn("another runner tunes this host: it is left as it is");
-            Ok(QuietHost::untouched())
+            Ok(KeptHost::untouched())
         }
         Err(error) => Err(Failure::unexpected("this host cannot be tuned")
             .because(&error)

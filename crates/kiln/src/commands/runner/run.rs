@@ -22,12 +22,12 @@ pub(in crate::commands) fn run(context: &Context<'_>, wanted: &RunnerRun) -> Res
     log::install(context.settings.need("log")?)?;
     let data = PathBuf::from(context.settings.need("runner-data")?);
     make_directory(&data)?;
-    let quiet = quiet_host(context, &data)?;
+    let host = quiet_host(context, &data)?;
     let job = job(wanted)?;
     let execution = runtime()?.block_on(async {
         let mut stop = StopSignals::install()?;
         let chambers = backend::chosen(context, &data)?;
-        let executor = executor(&data, quiet, Vec::new(), chambers)?;
+        let executor = executor(&data, host.quiet(), Vec::new(), chambers)?;
         let cancel = CancellationToken::new();
         let running = executor.run_local(job, cancel.clone());
         let mut running = std::pin::pin!(running);

@@ -45,6 +45,13 @@ impl FakeHost {
     }
 }
 
+impl Tuning {
+    /// As a process that is killed does: it lets go of what it holds, and puts nothing back.
+    fn die(mut self) {
+        drop(self.held.get_mut().unwrap().take());
+    }
+}
+
 const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
 const ASLR: &str = "/proc/sys/kernel/randomize_va_space";
 
@@ -93,6 +100,17 @@ fn a_host_is_tuned_and_put_back_as_it_was() {
 }
 
 #[test]
+fn who_shares_a_tuned_host_puts_it_back_once() {
+    let host = ordinary();
+    let tuning = host.tune(&TuningPlan::default()).unwrap();
+    assert_eq!(tuning.restore().unwrap(), 4);
+    let next = host.tune(&TuningPlan::default()).unwrap();
+    drop(tuning);
+    assert_eq!(host.get(SWAPPINESS), "10");
+    assert_eq!(next.restore().unwrap(), 4);
+}
+
+#[test]
 fn dropping_puts_back_too() {
     let host = ordinary();
     drop(host.tune(&TuningPlan::default()).unwrap());
@@ -102,9 +120,7 @@ fn dropping_puts_back_too() {
 #[test]
 fn a_killed_process_is_undone_by_the_next_which_sees_the_original_values() {
     let host = ordinary();
-    let mut killed = host.tune(&TuningPlan::default()).unwrap();
-    killed.journal = None;
-    drop(killed);
+    host.tune(&TuningPlan::default()).unwrap().die();
     assert_eq!(host.get(SWAPPINESS), "10");
     assert!(host.journal_exists());
     let next = host.tune(&TuningPlan::default()).unwrap();
