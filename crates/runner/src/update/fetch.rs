@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -22,6 +22,7 @@ const FETCH_WITHIN: Duration = Duration::from_mins(30);
 
 /// For saying one line.
 const SPEAK_WITHIN: Duration = Duration::from_secs(30);
+const TRY_AGAIN_AFTER: Duration = Duration::from_millis(10);
 
 /// A program that was fetched and checked, beside the installed one. Dropping it removes it.
 #[derive(Debug)]
@@ -130,12 +131,7 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
 /// A program that cannot even say its version will not run jobs.
 pub(super) async fn check_health(path: &std::path::Path) -> Result<(), UpdateError> {
     let unhealthy = |reason: String| UpdateError::Unhealthy { reason };
-    let output = tokio::process::Command::new(path)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output();
-    let output = timeout(SPEAK_WITHIN, output)
+    let output = timeout(SPEAK_WITHIN, version_of(path))
         .await
         .map_err(|_| unhealthy(format!("--version did not end within {SPEAK_WITHIN:?}")))?
         .map_err(|error| unhealthy(error.to_string()))?;
@@ -143,5 +139,23 @@ pub(super) async fn check_health(path: &std::path::Path) -> Result<(), UpdateErr
         Ok(())
     } else {
         Err(unhealthy(format!("--version ended with {}", output.status)))
+    }
+}
+
+/// A program that was just written may be busy for a moment: whoever forks has it open for writing until the exec.
+async fn version_of(path: &std::path::Path) -> io::Result<Output> {
+    loop {
+        let output = tokio::process::Command::new(path)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await;
+        match output {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                tokio::time::sleep(TRY_AGAIN_AFTER).await;
+            }
+            output => return output,
+        }
     }
 }
