@@ -15,8 +15,8 @@ mod preflight;
 mod probe;
 mod tuning;
 
-pub use cores::{core_split, pin_this_thread};
+pub use cores::{core_split, pin_this_process, pin_this_thread, usable_cores};
 pub use plan::{Choice, TuningPlan, UnknownKnob};
 pub use preflight::warnings;
 pub use probe::{ProbeLength, probe};
-pub use tuning::{Tuning, TuningError, undo};
+pub use tuning::{Lifted, Tuning, TuningError, undo};

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use kiln_model::v0::{CoreSplit, Knob, KnobState};
 use rustix::fs::{FlockOperation, flock};
@@ -14,7 +14,7 @@ use super::interrupts::{Steering, list, same_mask, steering};
 use super::journal::{self, Journal};
 use super::knobs::{KNOBS, KnobFile, Place};
 use super::latency::hold_awake;
-use super::partition::{ORDINARY, Partition};
+use super::partition::{ORDINARY, Partition, kinds_from};
 use super::plan::{INTERRUPTS, LATENCY, PARTITION, TuningPlan};
 
 /// Two processes that tune one host would each take the other's settings for the original ones.
@@ -42,6 +42,8 @@ pub struct Tuning {
     knobs: Vec<Knob>,
     cores: Option<CoreSplit>,
     partition: Option<Partition>,
+    /// How many jobs need more cores than the partition has.
+    lifted: Mutex<u32>,
     /// Nothing once everything is put back.
     held: Mutex<Option<Held>>,
 }
@@ -104,6 +106,7 @@ impl Tuning {
             knobs: Vec::new(),
             cores: None,
             partition: None,
+            lifted: Mutex::new(0),
             held: Mutex::new(Some(Held {
                 journal,
                 awake: None,
@@ -135,6 +138,19 @@ impl Tuning {
         self.partition
             .as_ref()
             .map(|partition| self.files.path(partition.group()))
+    }
+
+    /// Lets everybody on the benchmark cores until the last of those that asked is dropped: for a job that needs more cores
+    /// than those. Nothing to do without a partition.
+    pub fn lift_partition(self: &Arc<Self>) -> io::Result<Lifted> {
+        let mut lifted = self.lifted.lock().unwrap_or_else(PoisonError::into_inner);
+        if *lifted == 0
+            && let Some(partition) = &self.partition
+        {
+            self.files.write(&partition.kind_file(), ORDINARY)?;
+        }
+        *lifted += 1;
+        Ok(Lifted(Arc::clone(self)))
     }
 
     /// Puts everything back. Returns how many settings that were; none the second time.
@@ -291,42 +307,53 @@ impl Tuning {
                 knob.state = KnobState::Refused;
                 knob.detail = error.to_string();
             }
-            Ok(Some(partition)) => match self.make_partition(&partition, &split, wanted) {
-                Ok(()) => {
-                    knob.state = KnobState::InEffect;
-                    knob.before = Some(ORDINARY.to_owned());
-                    knob.detail = format!("cores {}", list(&split.benchmark));
-                    self.partition = Some(partition);
-                }
-                Err(error) => {
-                    knob.state = KnobState::Refused;
-                    knob.detail = error.to_string();
-                    // It is empty, and of no use.
-                    if let Err(error) = partition.remove(&self.files) {
-                        knob.detail = format!("{}; {error}", knob.detail);
-                    }
-                }
-            },
+            Ok(Some(partition)) => {
+                let mut refusals = Vec::new();
+                self.partition = self.make_partition(partition, &split, wanted, &mut refusals);
+                let made = self.partition.as_ref().map(Partition::kind);
+                knob.before = made.map(|_| ORDINARY.to_owned());
+                knob.state = if made == Some(wanted) {
+                    KnobState::InEffect
+                } else {
+                    KnobState::Refused
+                };
+                let cores = list(&split.benchmark);
+                let made = made.map(|kind| format!("{kind} with cores {cores}"));
+                let told: Vec<String> = made.into_iter().chain(refusals).collect();
+                knob.detail = told.join("; ");
+            }
         }
         self.knobs.push(knob);
     }
 
+    /// The strongest kind of partition that this host gives, from the wanted one on. What a kind was refused for is told.
     fn make_partition(
         &mut self,
-        partition: &Partition,
+        mut partition: Partition,
         split: &CoreSplit,
         wanted: &str,
-    ) -> io::Result<()> {
-        let kind = partition.kind_file();
-        self.files
-            .write(&partition.cores_file(), &list(&split.benchmark))?;
-        self.held().journal.record(&kind, ORDINARY)?;
-        self.files.write(&kind, wanted)?;
-        let now = self.files.read(&kind)?;
-        if now == wanted {
-            return Ok(());
+        refusals: &mut Vec<String>,
+    ) -> Option<Partition> {
+        let files = self.files.clone();
+        let journal = &mut self.held().journal;
+        let mut made = partition.give_cores(&files, &split.benchmark);
+        // Whatever it becomes, it is nobody's own in the end.
+        made = made.and_then(|()| journal.record(&partition.kind_file(), ORDINARY));
+        if let Err(error) = made {
+            refusals.push(error.to_string());
+        } else {
+            for kind in kinds_from(wanted) {
+                match partition.become_kind(&files, kind) {
+                    Ok(()) => return Some(partition),
+                    Err(error) => refusals.push(format!("not {kind}: {error}")),
+                }
+            }
         }
-        Err(io::Error::other(format!("it reads {now}")))
+        // It is empty, and of no use.
+        if let Err(error) = partition.remove(&files) {
+            refusals.push(error.to_string());
+        }
+        None
     }
 
     fn stay_awake(&mut self, plan: &TuningPlan) {
@@ -375,6 +402,30 @@ impl Tuning {
                 })?;
         }
         undone
+    }
+}
+
+/// A partition that everybody may use for now.
+#[derive(Debug)]
+pub struct Lifted(Arc<Tuning>);
+
+impl Drop for Lifted {
+    fn drop(&mut self) {
+        let tuning = &self.0;
+        let mut lifted = tuning.lifted.lock().unwrap_or_else(PoisonError::into_inner);
+        *lifted -= 1;
+        let Some(partition) = tuning.partition.as_ref().filter(|_| *lifted == 0) else {
+            return;
+        };
+        match tuning.files.write(&partition.kind_file(), partition.kind()) {
+            // Everything is put back already.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "the benchmark cores are not set apart again"
+            ),
+            Ok(()) => {}
+        }
     }
 }
 
