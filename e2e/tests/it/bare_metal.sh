@@ -45,6 +45,8 @@ an_image_runs_once_on_the_cores_of_a_partition() {
     check 'an image runs once on a tuned host' [ $? = 0 ]
     check 'its chamber is on the benchmark core' grep -q 'Cpus_allowed_list:.1$' /tmp/said
     check 'the host is put back' [ "$(swappiness)" = 60 ]
+    runs cores --tuning on --vcpus 2 > /tmp/said 2>&1
+    check 'a job of two CPUs has both cores' grep -q 'Cpus_allowed_list:.0-1$' /tmp/said
 }
 
 a_second_runner_leaves_what_a_living_one_has_set() {

@@ -7,6 +7,8 @@ mod bare_metal;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
+mod cores;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod engines;

@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
     };
     let slots = slots(context)?;
     make_directory(&config.data_dir)?;
-    let host = quiet_host(context, &config.data_dir)?;
+    let host = quiet_host(context, &config.data_dir, slots)?;
     let mut updates = settings.is_on("auto-update")?;
     let program = Program::current()?;
     let next: Result<Next, Failure> = runtime()?.block_on(async {

@@ -1,11 +1,14 @@
 //! A host that is kept still, and the receipt that says how still it was.
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use kiln_model::v0::{CoreSplit, NoiseProbe, NoiseReceipt};
 use kiln_sandbox::ChamberSpec;
-use kiln_sandbox::quiet::{ProbeLength, Tuning, core_split, probe, warnings};
+use kiln_sandbox::quiet::{
+    Lifted, ProbeLength, Tuning, pin_this_thread, probe, usable_cores, warnings,
+};
 
 /// This host as its jobs find it.
 #[derive(Clone, Debug)]
@@ -14,7 +17,19 @@ pub struct QuietHost {
     /// The control group that has the benchmark cores to itself, where there is one.
     partition: Option<PathBuf>,
     /// Kept until the last job is done.
-    _tuning: Option<Arc<Tuning>>,
+    tuning: Option<Arc<Tuning>>,
+}
+
+/// Where a job runs: anywhere, unless told otherwise.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    /// Which cores are the system's and which are the job's; none where nobody keeps to any.
+    cores: Option<CoreSplit>,
+    partition: Option<PathBuf>,
+    /// What about this place disturbs the job.
+    trouble: Vec<String>,
+    /// Kept until the job is done.
+    _lifted: Option<Lifted>,
 }
 
 impl QuietHost {
@@ -26,7 +41,20 @@ impl QuietHost {
                 ..NoiseReceipt::default()
             }),
             partition: None,
-            _tuning: None,
+            tuning: None,
+        }
+    }
+
+    /// A host whose settings are left, while this process keeps to the housekeeping cores and jobs to the others.
+    pub fn pinned(cores: CoreSplit) -> Self {
+        Self {
+            receipt: Arc::new(NoiseReceipt {
+                cores: Some(cores),
+                warnings: warnings(),
+                ..NoiseReceipt::default()
+            }),
+            partition: None,
+            tuning: None,
         }
     }
 
@@ -35,65 +63,108 @@ impl QuietHost {
         Self {
             receipt: Arc::new(NoiseReceipt {
                 knobs: tuning.knobs().to_vec(),
-                cores: tuning.cores().cloned().or_else(core_split),
+                cores: tuning.cores().cloned(),
                 warnings: warnings(),
                 ..NoiseReceipt::default()
             }),
             partition: tuning.partition(),
-            _tuning: Some(tuning),
+            tuning: Some(tuning),
         }
-    }
-
-    /// Lets a chamber run on the cores of jobs. Where those are a partition, nobody can be on them without being in its group.
-    pub(super) fn place(&self, chamber: &mut ChamberSpec) {
-        chamber.cores = self.benchmark_cores();
-        chamber.partition.clone_from(&self.partition);
-    }
-
-    /// The cores that belong to jobs alone; none if they are not split.
-    fn benchmark_cores(&self) -> Vec<u32> {
-        self.cores()
-            .map_or_else(Vec::new, |cores| cores.benchmark.clone())
     }
 
     pub fn cores(&self) -> Option<&CoreSplit> {
         self.receipt.cores.as_ref()
     }
 
-    /// The receipt so far, with a look at the host before the job.
-    pub(super) fn look_before(&self) -> NoiseReceipt {
-        NoiseReceipt {
-            before: Some(self.probe()),
-            ..NoiseReceipt::clone(&self.receipt)
+    /// A place for a job of so many CPUs: the benchmark cores, or every core when those are too few. Nobody gets less than was
+    /// promised.
+    pub(super) fn place(&self, cpus: u32) -> io::Result<Place> {
+        let Some(cores) = self.cores() else {
+            return Ok(Place::default());
+        };
+        if cores.benchmark.len() >= usize::try_from(cpus).unwrap_or(usize::MAX) {
+            return Ok(Place {
+                cores: Some(cores.clone()),
+                partition: self.partition.clone(),
+                ..Place::default()
+            });
         }
+        let lifted = self.tuning.as_ref().map(Tuning::lift_partition);
+        let few = cores.benchmark.len();
+        Ok(Place {
+            cores: Some(CoreSplit {
+                housekeeping: cores.housekeeping.clone(),
+                benchmark: every(cores),
+            }),
+            partition: None,
+            trouble: vec![format!(
+                "the job has {cpus} CPUs and this host {few} benchmark cores: it runs on every core, beside the system"
+            )],
+            _lifted: lifted.transpose()?,
+        })
+    }
+
+    /// The receipt so far, with a look at the host before the job.
+    pub(super) fn look_before(&self, place: &Place) -> NoiseReceipt {
+        let mut receipt = NoiseReceipt::clone(&self.receipt);
+        receipt.cores.clone_from(&place.cores);
+        receipt.warnings.extend(place.trouble.iter().cloned());
+        receipt.before = Some(place.probe());
+        receipt
     }
 
     /// Completes the receipt after the job.
-    pub(super) fn look_after(&self, receipt: &mut NoiseReceipt) {
-        receipt.after = Some(self.probe());
+    pub(super) fn look_after(place: &Place, receipt: &mut NoiseReceipt) {
+        receipt.after = Some(place.probe());
+    }
+
+    /// Does what no job is measured beside, such as unpacking an image, on every core.
+    pub(super) fn on_every_core<T>(&self, act: impl FnOnce() -> T) -> T {
+        let Some(cores) = self.cores() else {
+            return act();
+        };
+        let before = usable_cores();
+        // Without it, it takes longer.
+        let _ = pin_this_thread(&every(cores));
+        let done = act();
+        if let Ok(before) = before {
+            let _ = pin_this_thread(&before);
+        }
+        done
+    }
+}
+
+impl Place {
+    /// Lets a chamber run here. Where the cores are a partition, nobody can be on them without being in its group.
+    pub(super) fn settle(&self, chamber: &mut ChamberSpec) {
+        chamber.cores = self.job_cores().to_vec();
+        chamber.partition.clone_from(&self.partition);
+    }
+
+    fn job_cores(&self) -> &[u32] {
+        self.cores.as_ref().map_or(&[], |cores| &cores.benchmark)
     }
 
     fn probe(&self) -> NoiseProbe {
         probe(
             ProbeLength::Short,
-            &self.benchmark_cores(),
+            self.job_cores(),
             self.partition.as_deref(),
         )
     }
+}
+
+fn every(cores: &CoreSplit) -> Vec<u32> {
+    [&cores.housekeeping[..], &cores.benchmark].concat()
 }
 
 #[cfg(test)]
 impl QuietHost {
     /// A host that is said to have its cores split like this.
     pub(super) fn split(cores: CoreSplit, partition: Option<PathBuf>) -> Self {
-        let receipt = NoiseReceipt {
-            cores: Some(cores),
-            ..NoiseReceipt::default()
-        };
         Self {
-            receipt: Arc::new(receipt),
             partition,
-            _tuning: None,
+            ..Self::pinned(cores)
         }
     }
 }

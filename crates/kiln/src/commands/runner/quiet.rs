@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kiln_runner::QuietHost;
-use kiln_sandbox::quiet::{Tuning, TuningError, TuningPlan, pin_this_thread, undo};
+use kiln_sandbox::quiet::{
+    Tuning, TuningError, TuningPlan, core_split, pin_this_thread, undo, usable_cores,
+};
 
 use crate::commands::Context;
 use crate::failure::Failure;
@@ -13,6 +15,8 @@ use crate::failure::Failure;
 pub(super) struct KeptHost {
     quiet: QuietHost,
     tuning: Option<Arc<Tuning>>,
+    /// The cores of this process before it kept to some of them.
+    usable: Vec<u32>,
 }
 
 impl KeptHost {
@@ -20,11 +24,27 @@ impl KeptHost {
         self.quiet.clone()
     }
 
-    fn untouched() -> Self {
-        Self {
-            quiet: QuietHost::untouched(),
-            tuning: None,
+    /// Without a word about its settings. Cores are split all the same, which needs no rights: with one slot, so that jobs
+    /// that are measured have no runner in their way. Jobs that share a host are not measured, and may have all of it.
+    fn untuned(slots: u32) -> Result<Self, Failure> {
+        let split = core_split().filter(|_| slots == 1);
+        Self::new(
+            split.map_or_else(QuietHost::untouched, QuietHost::pinned),
+            None,
+        )
+    }
+
+    /// This thread, and all it starts, keep to the housekeeping cores.
+    fn new(quiet: QuietHost, tuning: Option<Arc<Tuning>>) -> Result<Self, Failure> {
+        let usable = usable_cores()?;
+        if let Some(cores) = quiet.cores() {
+            pin_this_thread(&cores.housekeeping)?;
         }
+        Ok(Self {
+            quiet,
+            tuning,
+            usable,
+        })
     }
 }
 
@@ -39,15 +59,26 @@ impl Drop for KeptHost {
                 "a setting of this host could not be put back"
             );
         }
+        // That program would take what is left to it for all there is.
+        if let Err(error) = pin_this_thread(&self.usable) {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "this process keeps to its cores"
+            );
+        }
     }
 }
 
-/// Puts back what a killed runner left changed, then tunes if that is wanted. This thread, and all it starts, keep to the
-/// housekeeping cores of a tuned host.
-pub(super) fn quiet_host(context: &Context<'_>, data: &Path) -> Result<KeptHost, Failure> {
+/// Puts back what a killed runner left changed, then tunes if that is wanted, for a runner with so many slots. This thread, and
+/// all it starts, keep to the housekeeping cores.
+pub(super) fn quiet_host(
+    context: &Context<'_>,
+    data: &Path,
+    slots: u32,
+) -> Result<KeptHost, Failure> {
     put_back(context, data)?;
     if !context.settings.is_on("tuning")? {
-        return Ok(KeptHost::untouched());
+        return KeptHost::untuned(slots);
     }
     let knobs = context.settings.get("knobs").unwrap_or_default();
     let choices = knobs.split(',').filter(|choice| !choice.is_empty());
@@ -56,20 +87,13 @@ pub(super) fn quiet_host(context: &Context<'_>, data: &Path) -> Result<KeptHost,
     match Tuning::apply(&plan, data) {
         Ok(tuning) => {
             let tuning = Arc::new(tuning);
-            let quiet = QuietHost::tuned(Arc::clone(&tuning));
-            if let Some(cores) = quiet.cores() {
-                pin_this_thread(&cores.housekeeping)?;
-            }
-            Ok(KeptHost {
-                quiet,
-                tuning: Some(tuning),
-            })
+            KeptHost::new(QuietHost::tuned(Arc::clone(&tuning)), Some(tuning))
         }
         Err(TuningError::InUse) => {
             context
                 .terminal
                 .warn("another runner tunes this host: it is left as it is");
-            Ok(KeptHost::untouched())
+            KeptHost::untuned(slots)
         }
         Err(error) => Err(Failure::unexpected("this host cannot be tuned")
             .because(&error)

@@ -22,7 +22,7 @@ pub(in crate::commands) fn run(context: &Context<'_>, wanted: &RunnerRun) -> Res
     log::install(context.settings.need("log")?)?;
     let data = PathBuf::from(context.settings.need("runner-data")?);
     make_directory(&data)?;
-    let host = quiet_host(context, &data)?;
+    let host = quiet_host(context, &data, 1)?;
     let job = job(wanted)?;
     let execution = runtime()?.block_on(async {
         let mut stop = StopSignals::install()?;

@@ -22,6 +22,35 @@ async fn jobs_of_a_server_and_of_this_host_run_in_the_same_place() {
     assert_eq!(places.taken(), [place.clone(), place]);
 }
 
+#[tokio::test]
+async fn a_job_has_as_many_cores_as_its_spec_says() {
+    let places = Places::default();
+    let quiet = QuietHost::split(four_cores(), None);
+    let bench = Bench::quiet(Box::new(places.clone()), one_layer, Some(quiet)).await;
+    for cpus in [3, 4] {
+        let mut job = bench.job("true");
+        job.spec.cpu = cpus;
+        assert!(bench.set_up(job).await.is_ok());
+    }
+    let local = bench.local(4);
+    let ended = bench.executor.run_local(local, CancellationToken::new());
+    let noise = ended.await.unwrap().conditions.noise.unwrap();
+    let all = vec![0, 1, 2, 3];
+    assert_eq!(
+        places.taken(),
+        [
+            (vec![1, 2, 3], None),
+            (all.clone(), None),
+            (all.clone(), None)
+        ]
+    );
+    // What is in effect is told.
+    let cores = noise.cores.unwrap();
+    assert_eq!((cores.housekeeping, cores.benchmark), (vec![0], all));
+    let told = |warning: &String| warning.contains("4 CPUs");
+    assert!(noise.warnings.iter().any(told), "{:?}", noise.warnings);
+}
+
 fn four_cores() -> CoreSplit {
     CoreSplit {
         housekeeping: vec![0],
