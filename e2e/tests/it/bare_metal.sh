@@ -31,7 +31,7 @@ service() {
     group=$(mktemp -d /sys/fs/cgroup/service.XXXXXX)
     sh -c 'echo $$ > $1/cgroup.procs; shift; exec "$@"' sh $group "$@"
 }
-runs() { image=$1; shift; service kiln runner run --image /images/$image --memory 64 --disk 16 --runner-data /tmp/data "$@"; }
+runs() { image=$1; shift; service kiln runner run --image /images/$image --memory 64 --disk 16 --runner-data ${data:-/tmp/data} "$@"; }
 well() { echo "well: $*"; }
 not_well() { echo "NOT WELL: $*"; [ -e /tmp/said ] && cat /tmp/said; }
 # check WHAT COMMAND...: says of one thing whether it is so.
@@ -61,6 +61,17 @@ a_second_runner_leaves_what_a_living_one_has_set() {
     check 'the first puts everything back' [ "$(swappiness)" = 60 ]
 }
 
+a_killed_runner_is_undone_by_one_with_another_directory() {
+    runs waits --tuning on > /tmp/said 2>&1 &
+    until_so '[ "$(swappiness)" = 10 ] && [ -n "$(pidof sleep)" ]'
+    killall -KILL kiln
+    wait %1
+    check 'a killed runner puts nothing back' [ "$(swappiness)" = 10 ]
+    data=/tmp/elsewhere runs cores > /tmp/said 2>&1
+    check 'the next one does, wherever it has its data' [ "$(swappiness)" = 60 ]
+    check 'and says so' grep -q 'Put back [0-9]* settings' /tmp/said
+}
+
 a_runner_that_becomes_another_program_tunes_again() {
     cp /bin/kiln /bin/runner
     cp /bin/kiln /bin/newer
@@ -85,6 +96,7 @@ a_runner_that_becomes_another_program_tunes_again() {
 all() {
     an_image_runs_once_on_the_cores_of_a_partition
     a_second_runner_leaves_what_a_living_one_has_set
+    a_killed_runner_is_undone_by_one_with_another_directory
     a_runner_that_becomes_another_program_tunes_again
     echo 'the bare-metal host has tried everything'
 }

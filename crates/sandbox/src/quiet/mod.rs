@@ -1,6 +1,6 @@
 //! Quiet hosts: settings that keep a machine still while it measures, and how still it is.
 //!
-//! Every setting is written to a journal on disk before it is changed, read back after, and put back at the end: by the
+//! Every setting is written to a journal in `/run` before it is changed, read back after, and put back at the end: by the
 //! process that changed it, or by the next one if that was killed.
 
 mod cores;

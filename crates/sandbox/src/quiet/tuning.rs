@@ -20,7 +20,11 @@ use super::plan::{INTERRUPTS, LATENCY, PARTITION, TuningPlan};
 /// Two processes that tune one host would each take the other's settings for the original ones.
 const LOCK: &str = "/run/kiln-tuning.lock";
 
-const JOURNAL: &str = "tuning.journal";
+/// One for the host, wherever its runners have their data: the next one finds it. Like the settings it does not survive a boot.
+const JOURNAL: &str = "/run/kiln-tuning.journal";
+
+/// Where earlier versions had it, in a runner's own directory.
+const EARLIER_JOURNAL: &str = "tuning.journal";
 
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -58,28 +62,42 @@ struct Held {
     _lock: File,
 }
 
-/// Puts back what a killed process of ours left changed, as its journal in this directory tells. Returns how many
-/// settings that were. What a living process has changed is [`TuningError::InUse`] and stays.
+/// Puts back what a killed process of ours left changed, as the host's journal tells, or that of an earlier version in this
+/// directory. Returns how many settings that were. What a living process has changed is [`TuningError::InUse`] and stays.
 pub fn undo(directory: &Path) -> Result<usize, TuningError> {
     undo_on(&HostFiles::new("/"), directory)
 }
 
 fn undo_on(files: &HostFiles, directory: &Path) -> Result<usize, TuningError> {
-    let path = directory.join(JOURNAL);
-    if !exists(&path) {
+    if !journals(files, directory).iter().any(|path| exists(path)) {
         return Ok(0);
     }
     // Whoever tunes holds it as long as the journal is of use.
     let _lock = lock(&files.path(LOCK))?;
-    journal::undo(&path, files).map_err(|source| TuningError::Io {
-        action: "undo the changes in",
-        path,
-        source,
-    })
+    undo_journals(files, directory)
+}
+
+/// The latest first: what it tells was made over what the other does.
+fn journals(files: &HostFiles, directory: &Path) -> [PathBuf; 2] {
+    [files.path(JOURNAL), directory.join(EARLIER_JOURNAL)]
+}
+
+/// For who holds the lock.
+fn undo_journals(files: &HostFiles, directory: &Path) -> Result<usize, TuningError> {
+    let mut undone = 0;
+    for path in journals(files, directory) {
+        undone += journal::undo(&path, files).map_err(|source| TuningError::Io {
+            action: "undo the changes in",
+            path,
+            source,
+        })?;
+    }
+    Ok(undone)
 }
 
 impl Tuning {
-    /// Makes this host quiet, keeping the journal in `directory`. What an earlier process left changed is put back first.
+    /// Makes this host quiet. What an earlier process left changed is put back first, also one of an earlier version with its
+    /// journal in `directory`.
     pub fn apply(plan: &TuningPlan, directory: &Path) -> Result<Self, TuningError> {
         Self::apply_to(HostFiles::new("/"), plan, directory)
     }
@@ -90,17 +108,13 @@ impl Tuning {
         directory: &Path,
     ) -> Result<Self, TuningError> {
         let lock = lock(&files.path(LOCK))?;
-        let path = directory.join(JOURNAL);
-        let failed = |action: &'static str| {
-            let path = path.clone();
-            move |source| TuningError::Io {
-                action,
-                path,
-                source,
-            }
-        };
-        journal::undo(&path, &files).map_err(failed("undo the changes in"))?;
-        let journal = Journal::begin(&path, &files).map_err(failed("begin the journal"))?;
+        undo_journals(&files, directory)?;
+        let path = files.path(JOURNAL);
+        let journal = Journal::begin(&path, &files).map_err(|source| TuningError::Io {
+            action: "begin the journal",
+            path,
+            source,
+        })?;
         let mut tuning = Self {
             files,
             knobs: Vec::new(),
@@ -446,12 +460,17 @@ fn lock(path: &Path) -> Result<File, TuningError> {
         path: path.to_owned(),
         source,
     };
-    let file = File::options()
+    let ours = File::options()
         .write(true)
         .create(true)
         .truncate(false)
-        .open(path)
-        .map_err(failed)?;
+        .open(path);
+    // Who may not write it can still see whether somebody holds it.
+    let file = match ours {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),
+        ours => ours,
+    }
+    .map_err(failed)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(file),
         Err(rustix::io::Errno::WOULDBLOCK) => Err(TuningError::InUse),

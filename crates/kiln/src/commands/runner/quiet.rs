@@ -1,5 +1,6 @@
 //! Keeping this host quiet as the settings say.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -111,6 +112,11 @@ fn put_back(context: &Context<'_>, data: &Path) -> Result<(), Failure> {
         Err(TuningError::InUse) => context
             .terminal
             .note("Another runner tunes this host: its settings are left as they are."),
+        Err(TuningError::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
+            context.terminal.warn(
+                "an earlier runner left settings of this host changed, which only root can put back",
+            );
+        }
         Err(error) => {
             return Err(
                 Failure::unexpected("this host's settings cannot be put back").because(&error),

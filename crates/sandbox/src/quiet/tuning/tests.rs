@@ -41,7 +41,7 @@ impl FakeHost {
     }
 
     fn journal_exists(&self) -> bool {
-        exists(&self.data.path().join(JOURNAL))
+        exists(&self.files().path(JOURNAL))
     }
 }
 
@@ -131,6 +131,28 @@ fn a_killed_process_is_undone_by_the_next_which_sees_the_original_values() {
 }
 
 #[test]
+fn a_process_with_another_directory_undoes_a_killed_one_too() {
+    let host = ordinary();
+    host.tune(&TuningPlan::default()).unwrap().die();
+    let elsewhere = tempfile::tempdir().unwrap();
+    assert_eq!(undo_on(&host.files(), elsewhere.path()).unwrap(), 4);
+    assert_eq!(host.get(SWAPPINESS), "60");
+    assert!(!host.journal_exists());
+}
+
+#[test]
+fn the_journal_of_an_earlier_version_is_undone() {
+    let host = ordinary();
+    // What a process of this version did later and elsewhere comes off first.
+    host.tune(&TuningPlan::default()).unwrap().die();
+    let journal = host.data.path().join(EARLIER_JOURNAL);
+    fs::write(&journal, "this-boot\n/proc/sys/vm/swappiness\t50\n").unwrap();
+    undo_on(&host.files(), host.data.path()).unwrap();
+    assert_eq!(host.get(SWAPPINESS), "50");
+    assert!(!exists(&journal));
+}
+
+#[test]
 fn a_setting_the_host_lacks_is_told_as_absent() {
     let host = ordinary();
     let tuning = host.tune(&TuningPlan::default()).unwrap();
@@ -187,7 +209,7 @@ fn what_a_living_process_has_changed_is_not_undone() {
 fn the_old_value_is_on_disk_before_the_new_one_is_written() {
     let host = ordinary();
     let _tuning = host.tune(&TuningPlan::default()).unwrap();
-    let journal = fs::read_to_string(host.data.path().join(JOURNAL)).unwrap();
+    let journal = fs::read_to_string(host.files().path(JOURNAL)).unwrap();
     assert!(journal.starts_with("this-boot\n"));
     assert!(journal.contains("/proc/sys/vm/swappiness\t60\n"));
 }
