@@ -137,6 +137,7 @@ fn pack(town: &Town, kernel: &GuestKernel) -> PathBuf {
             "while read -r line; do echo \"$line\"; done < /proc/self/status",
         ),
         ("waits", "sleep 1000"),
+        ("pauses", "sleep 5"),
     ] {
         shell_layout(town.path(), tag, script);
         run(Command::new("cp")

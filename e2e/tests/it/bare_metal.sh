@@ -24,7 +24,8 @@ cd /tmp
 
 # The kernel writes its own log to the console without waiting for interrupts, which emulated serial lines have been seen to lose.
 say() { while read -r line; do echo "<2>${line:0:900}" > /dev/kmsg; done; }
-live() { while sleep 20; do echo 'the bare-metal host is alive'; done; }
+# Not with `sleep`, which is what jobs are known by here.
+live() { while usleep 20000000; do echo 'the bare-metal host is alive'; done; }
 
 # As a service manager would start it: in a group of its own.
 service() {
@@ -38,6 +39,7 @@ not_well() { echo "NOT WELL: $*"; [ -e /tmp/said ] && cat /tmp/said; }
 check() { what=$1; shift; if "$@"; then well "$what"; else not_well "$what"; fi; }
 # until_so COMMAND...: waits until something is so, for minutes at most.
 until_so() { tries=0; until eval "$*" || [ $tries = 1000 ]; do tries=$((tries + 1)); usleep 200000; done; }
+not() { ! "$@"; }
 swappiness() { cat /proc/sys/vm/swappiness; }
 
 an_image_runs_once_on_the_cores_of_a_partition() {
@@ -59,6 +61,17 @@ a_second_runner_leaves_what_a_living_one_has_set() {
     killall -TERM kiln
     wait %1
     check 'the first puts everything back' [ "$(swappiness)" = 60 ]
+}
+
+a_receipt_tells_of_what_was_changed_under_a_job() {
+    runs cores --tuning on --json > /tmp/said 2>&1
+    check 'nothing was changed under a job that nobody disturbed' not grep -q meanwhile: /tmp/said
+    runs pauses --tuning on --json > /tmp/said 2>&1 &
+    until_so '[ -n "$(pidof sleep)" ] && [ "$(swappiness)" = 10 ]'
+    echo 33 > /proc/sys/vm/swappiness
+    wait %1
+    check 'a knob that was changed is told' grep -q 'swappiness meanwhile: .* reads 33 and no longer 10' /tmp/said
+    check 'what was there before is back' [ "$(swappiness)" = 60 ]
 }
 
 a_killed_runner_is_undone_by_one_with_another_directory() {
@@ -96,6 +109,7 @@ a_runner_that_becomes_another_program_tunes_again() {
 all() {
     an_image_runs_once_on_the_cores_of_a_partition
     a_second_runner_leaves_what_a_living_one_has_set
+    a_receipt_tells_of_what_was_changed_under_a_job
     a_killed_runner_is_undone_by_one_with_another_directory
     a_runner_that_becomes_another_program_tunes_again
     echo 'the bare-metal host has tried everything'

@@ -4,10 +4,10 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kiln_model::v0::{CoreSplit, NoiseProbe, NoiseReceipt};
+use kiln_model::v0::{CoreSplit, IterationUsage, Knob, KnobState, NoiseProbe, NoiseReceipt};
 use kiln_sandbox::ChamberSpec;
 use kiln_sandbox::quiet::{
-    Lifted, ProbeLength, Tuning, pin_this_thread, probe, usable_cores, warnings,
+    Lifted, PARTITION, ProbeLength, Tuning, pin_this_thread, probe, usable_cores, warnings,
 };
 
 /// This host as its jobs find it.
@@ -29,7 +29,7 @@ pub(super) struct Place {
     /// What about this place disturbs the job.
     trouble: Vec<String>,
     /// Kept until the job is done.
-    _lifted: Option<Lifted>,
+    lifted: Option<Lifted>,
 }
 
 impl QuietHost {
@@ -100,22 +100,65 @@ impl QuietHost {
             trouble: vec![format!(
                 "the job has {cpus} CPUs and this host {few} benchmark cores: it runs on every core, beside the system"
             )],
-            _lifted: lifted.transpose()?,
+            lifted: lifted.transpose()?,
         })
     }
 
     /// The receipt so far, with a look at the host before the job.
     pub(super) fn look_before(&self, place: &Place) -> NoiseReceipt {
         let mut receipt = NoiseReceipt::clone(&self.receipt);
+        let changed = self.read_knobs(&mut receipt);
+        // Not what we have lifted ourselves, for this job.
+        let changed = changed.filter(|knob| place.lifted.is_none() || knob.name != PARTITION);
+        let before = changed.map(|knob| format!("{} before the job: {}", knob.name, knob.detail));
+        receipt.interference = before.collect();
         receipt.cores.clone_from(&place.cores);
         receipt.warnings.extend(place.trouble.iter().cloned());
         receipt.before = Some(place.probe());
         receipt
     }
 
-    /// Completes the receipt after the job.
-    pub(super) fn look_after(place: &Place, receipt: &mut NoiseReceipt) {
+    /// Completes the receipt after the job, with what its iterations tell.
+    pub(super) fn look_after(
+        &self,
+        place: &Place,
+        iterations: &[IterationUsage],
+        receipt: &mut NoiseReceipt,
+    ) {
         receipt.after = Some(place.probe());
+        let changed = self.read_knobs(receipt);
+        let meanwhile = changed.map(|knob| format!("{} meanwhile: {}", knob.name, knob.detail));
+        let meanwhile: Vec<String> = meanwhile.collect();
+        receipt.interference.extend(meanwhile);
+        let stolen: u64 = iterations.iter().filter_map(|usage| usage.steal_us).sum();
+        if stolen > 0 {
+            let stolen = format!("a hypervisor took {stolen} us from this host's cores meanwhile");
+            receipt.interference.push(stolen);
+        }
+    }
+
+    /// Reads the knobs again. Those that were in effect and are not any more.
+    fn read_knobs(&self, receipt: &mut NoiseReceipt) -> impl Iterator<Item = Knob> + use<> {
+        let now = self.tuning.as_ref().map(|tuning| tuning.look());
+        let before = std::mem::take(&mut receipt.knobs);
+        let mut changed = Vec::new();
+        receipt.knobs = match now {
+            None => before,
+            Some(now) => before
+                .into_iter()
+                .zip(now)
+                .map(|(before, now)| {
+                    if before.state != KnobState::InEffect {
+                        return before;
+                    }
+                    if now.state != KnobState::InEffect {
+                        changed.push(now.clone());
+                    }
+                    now
+                })
+                .collect(),
+        };
+        changed.into_iter()
     }
 
     /// Does what no job is measured beside, such as unpacking an image, on every core.

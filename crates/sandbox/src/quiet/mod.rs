@@ -14,9 +14,10 @@ mod plan;
 mod preflight;
 mod probe;
 mod tuning;
+mod watched;
 
 pub use cores::{core_split, pin_this_process, pin_this_thread, usable_cores};
-pub use plan::{Choice, TuningPlan, UnknownKnob};
+pub use plan::{Choice, PARTITION, TuningPlan, UnknownKnob};
 pub use preflight::warnings;
 pub use probe::{ProbeLength, probe};
 pub use tuning::{Lifted, Tuning, TuningError, undo};

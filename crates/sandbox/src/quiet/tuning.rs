@@ -1,21 +1,26 @@
 //! Making a host quiet, and putting it back as it was.
 
+mod lifted;
+
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use kiln_model::v0::{CoreSplit, Knob, KnobState};
 use rustix::fs::{FlockOperation, flock};
 
 use super::cores;
 use super::files::{HostFiles, chosen, exists};
-use super::interrupts::{Steering, list, same_mask, steering};
+use super::interrupts::{Steering, list, steering};
 use super::journal::{self, Journal};
 use super::knobs::{KNOBS, KnobFile, Place};
 use super::latency::hold_awake;
 use super::partition::{ORDINARY, Partition, kinds_from};
 use super::plan::{INTERRUPTS, LATENCY, PARTITION, TuningPlan};
+use super::watched::{Same, Watched, same_choice};
+
+pub use lifted::Lifted;
 
 /// Two processes that tune one host would each take the other's settings for the original ones.
 const LOCK: &str = "/run/kiln-tuning.lock";
@@ -44,6 +49,8 @@ pub enum TuningError {
 pub struct Tuning {
     files: HostFiles,
     knobs: Vec<Knob>,
+    /// What is in effect, to be read again.
+    watched: Vec<Watched>,
     cores: Option<CoreSplit>,
     partition: Option<Partition>,
     /// How many jobs need more cores than the partition has.
@@ -118,6 +125,7 @@ impl Tuning {
         let mut tuning = Self {
             files,
             knobs: Vec::new(),
+            watched: Vec::new(),
             cores: None,
             partition: None,
             lifted: Mutex::new(0),
@@ -138,9 +146,22 @@ impl Tuning {
         Ok(tuning)
     }
 
-    /// Each setting, and whether it is in effect.
+    /// Each setting, and whether it was in effect when it was made.
     pub fn knobs(&self) -> &[Knob] {
         &self.knobs
+    }
+
+    /// Each setting, and whether it is in effect now: others of this host can change them too.
+    pub fn look(&self) -> Vec<Knob> {
+        let mut knobs = self.knobs.clone();
+        for knob in &mut knobs {
+            let mut of_it = self.watched.iter().filter(|file| file.knob == knob.name);
+            if let Some(trouble) = of_it.find_map(|file| file.trouble(&self.files)) {
+                knob.state = KnobState::Refused;
+                knob.detail = trouble;
+            }
+        }
+        knobs
     }
 
     pub fn cores(&self) -> Option<&CoreSplit> {
@@ -152,19 +173,6 @@ impl Tuning {
         self.partition
             .as_ref()
             .map(|partition| self.files.path(partition.group()))
-    }
-
-    /// Lets everybody on the benchmark cores until the last of those that asked is dropped: for a job that needs more cores
-    /// than those. Nothing to do without a partition.
-    pub fn lift_partition(self: &Arc<Self>) -> io::Result<Lifted> {
-        let mut lifted = self.lifted.lock().unwrap_or_else(PoisonError::into_inner);
-        if *lifted == 0
-            && let Some(partition) = &self.partition
-        {
-            self.files.write(&partition.kind_file(), ORDINARY)?;
-        }
-        *lifted += 1;
-        Ok(Lifted(Arc::clone(self)))
     }
 
     /// Puts everything back. Returns how many settings that were; none the second time.
@@ -188,7 +196,7 @@ impl Tuning {
         };
         match knob.place {
             Place::File(file) => {
-                let result = self.set(knob.name, file, wanted, |read| chosen(read) == wanted);
+                let result = self.set(knob.name, file, wanted, same_choice);
                 self.knobs.extend(result);
             }
             Place::EachCpu(file) => {
@@ -197,7 +205,7 @@ impl Tuning {
                 let results: Vec<Knob> = cpus
                     .filter_map(|cpu| {
                         let file = format!("{CPUS}/cpu{cpu}/{file}");
-                        self.set(knob.name, &file, wanted, |read| read == wanted)
+                        self.set(knob.name, &file, wanted, same_choice)
                     })
                     .collect();
                 // One line is enough where all are alike; the first that is not speaks for them.
@@ -216,13 +224,7 @@ impl Tuning {
 
     /// Journals the old value, writes the new one and reads it back. `None` where the host has no such file, for a
     /// setting that has another place as well.
-    fn set(
-        &mut self,
-        name: &str,
-        file: &str,
-        wanted: &str,
-        is_wanted: impl Fn(&str) -> bool,
-    ) -> Option<Knob> {
+    fn set(&mut self, name: &str, file: &str, wanted: &str, same: Same) -> Option<Knob> {
         let mut knob = Knob {
             name: name.to_owned(),
             wanted: wanted.to_owned(),
@@ -232,7 +234,7 @@ impl Tuning {
             let has_other_place = KNOBS.iter().filter(|knob| knob.name == name).count() > 1;
             return (!has_other_place).then_some(knob);
         }
-        let outcome = self.change(file, wanted, &mut knob, is_wanted);
+        let outcome = self.change(file, wanted, &mut knob, same);
         if let Err(error) = outcome {
             knob.state = KnobState::Refused;
             knob.detail = error.to_string();
@@ -240,29 +242,33 @@ impl Tuning {
         Some(knob)
     }
 
-    fn change(
-        &mut self,
-        file: &str,
-        wanted: &str,
-        knob: &mut Knob,
-        is_wanted: impl Fn(&str) -> bool,
-    ) -> io::Result<()> {
+    fn change(&mut self, file: &str, wanted: &str, knob: &mut Knob, same: Same) -> io::Result<()> {
         let before = self.files.read(file)?;
         if before == "notsupported" || before == "notimplemented" {
             return Ok(());
         }
         knob.before = Some(chosen(&before).to_owned());
-        if !is_wanted(&before) {
+        if !same(&before, wanted) {
             self.held().journal.record(file, chosen(&before))?;
             self.files.write(file, wanted)?;
         }
         let now = self.files.read(file)?;
-        if is_wanted(&now) {
+        if same(&now, wanted) {
             knob.state = KnobState::InEffect;
+            self.watch(&knob.name, file, wanted, same);
             Ok(())
         } else {
             Err(io::Error::other(format!("it still reads {now}")))
         }
+    }
+
+    fn watch(&mut self, knob: &str, file: &str, value: &str, same: Same) {
+        self.watched.push(Watched {
+            knob: knob.to_owned(),
+            file: file.to_owned(),
+            value: value.to_owned(),
+            same,
+        });
     }
 
     fn steer(&mut self, plan: &TuningPlan) {
@@ -277,10 +283,10 @@ impl Tuning {
             file,
             value,
             may_refuse,
+            same,
         } in steering(&self.files, &split.housekeeping)
         {
-            let alike = |read: &str| read == value || same_mask(read, &value);
-            match self.set(INTERRUPTS, &file, &value, alike) {
+            match self.set(INTERRUPTS, &file, &value, same) {
                 Some(knob) if knob.state == KnobState::InEffect => moved += 1,
                 Some(knob) if knob.state == KnobState::Refused && !may_refuse => {
                     refused = Some(format!("{file}: {}", knob.detail));
@@ -324,6 +330,12 @@ impl Tuning {
             Ok(Some(partition)) => {
                 let mut refusals = Vec::new();
                 self.partition = self.make_partition(partition, &split, wanted, &mut refusals);
+                if let Some(partition) = &self.partition
+                    && partition.kind() == wanted
+                {
+                    let file = partition.kind_file();
+                    self.watch(PARTITION, &file, wanted, same_choice);
+                }
                 let made = self.partition.as_ref().map(Partition::kind);
                 knob.before = made.map(|_| ORDINARY.to_owned());
                 knob.state = if made == Some(wanted) {
@@ -416,30 +428,6 @@ impl Tuning {
                 })?;
         }
         undone
-    }
-}
-
-/// A partition that everybody may use for now.
-#[derive(Debug)]
-pub struct Lifted(Arc<Tuning>);
-
-impl Drop for Lifted {
-    fn drop(&mut self) {
-        let tuning = &self.0;
-        let mut lifted = tuning.lifted.lock().unwrap_or_else(PoisonError::into_inner);
-        *lifted -= 1;
-        let Some(partition) = tuning.partition.as_ref().filter(|_| *lifted == 0) else {
-            return;
-        };
-        match tuning.files.write(&partition.kind_file(), partition.kind()) {
-            // Everything is put back already.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "the benchmark cores are not set apart again"
-            ),
-            Ok(()) => {}
-        }
     }
 }
 

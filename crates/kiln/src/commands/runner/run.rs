@@ -129,6 +129,10 @@ fn show(context: &Context<'_>, wanted: &RunnerRun, execution: Execution) -> Resu
                 terminal.data(content.trim_end_matches('\n'))?;
             }
         }
+        let noise = execution.conditions.noise.iter();
+        for seen in noise.flat_map(|noise| &noise.interference) {
+            terminal.note(&format!("interference seen: {seen}"));
+        }
         for layer in execution.conditions.missing() {
             terminal.warn(&format!("not in effect: {}: {}", layer.name, layer.detail));
         }

@@ -15,7 +15,7 @@ use super::stage::{Stage, StageError};
 use super::task::Task;
 use super::turns::Schedule;
 use super::{Parts, blocking};
-use crate::executor::quiet::{Place, QuietHost};
+use crate::executor::quiet::Place;
 use crate::executor::{Execution, LiveOutput, Prepared, Terms, Verdict, conditions as told};
 use crate::{Captured, Iteration, Output};
 
@@ -148,8 +148,8 @@ impl PreparedJob {
             paired.turns = u64::from(number);
             paired.decided = schedule.is_decided();
         }
-        if let Some(noise) = &mut conditions.noise {
-            QuietHost::look_after(&sides.place, noise);
+        if let (Some(quiet), Some(noise)) = (&shared.config.quiet, &mut conditions.noise) {
+            quiet.look_after(&sides.place, &conditions.iterations, noise);
         }
         for parts in std::iter::once(sides.base).chain(sides.head) {
             take_down(parts);

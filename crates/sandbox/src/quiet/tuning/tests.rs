@@ -173,6 +173,34 @@ fn a_setting_that_reads_back_as_something_else_is_told_as_refused() {
 }
 
 #[test]
+fn what_another_changes_later_is_no_longer_in_effect() {
+    let host = ordinary();
+    host.put("/proc/irq/default_smp_affinity", "f\n");
+    host.put("/proc/irq/7/smp_affinity_list", "0-3\n");
+    host.put("/sys/kernel/mm/transparent_hugepage/enabled", "always");
+    let tuning = host.tune(&TuningPlan::default()).unwrap();
+    assert_eq!(tuning.look(), tuning.knobs());
+    // As a daemon that balances interrupts does, and somebody who likes large pages.
+    host.put("/proc/irq/7/smp_affinity_list", "2\n");
+    let huge = "[always] madvise never\n";
+    host.put("/sys/kernel/mm/transparent_hugepage/enabled", huge);
+    let changed: Vec<(String, String)> = tuning
+        .look()
+        .into_iter()
+        .filter(|knob| !tuning.knobs().contains(knob))
+        .map(|knob| (knob.name, knob.detail))
+        .collect();
+    let [thp, interrupts] = changed.try_into().unwrap();
+    assert_eq!(thp.0, "thp");
+    assert!(
+        thp.1.ends_with("reads always and no longer never"),
+        "{thp:?}"
+    );
+    assert_eq!(interrupts.0, "interrupts");
+    assert!(interrupts.1.starts_with("/proc/irq/7/"), "{interrupts:?}");
+}
+
+#[test]
 fn what_is_to_be_left_is_left() {
     let host = ordinary();
     let plan = TuningPlan::with_choices(["aslr=leave", "swappiness=1"]).unwrap();
