@@ -78,6 +78,11 @@ impl Process {
         Self::spawn(command, log)
     }
 
+    /// Starts another program than the one under test with its log in a file.
+    pub fn start_program(program: &Path, arguments: &[&str], log: &Path) -> Self {
+        Self::spawn(command_of(program, arguments), log)
+    }
+
     fn spawn(mut command: Command, log: &Path) -> Self {
         let log = std::fs::OpenOptions::new()
             .create(true)
@@ -147,9 +152,13 @@ impl Drop for Process {
     }
 }
 
-/// The program with none of the user's own settings.
 fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(program());
+    command_of(&program(), arguments)
+}
+
+/// A program with none of the user's own settings.
+fn command_of(program: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
     command.args(arguments);
     for (name, _) in std::env::vars() {
         let settings = ["KILN_", "BENCHER_", "GITHUB_", "GITLAB_", "CI_"];

@@ -45,6 +45,15 @@ pub(crate) struct Context<'a> {
     pub(crate) terminal: &'a Terminal,
 }
 
+/// What comes before even the words are understood: a new runner on trial may fail at that.
+pub(crate) fn before_anything() -> Result<(), Failure> {
+    let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
+    if runner::is_runner(&words) {
+        runner::count_start()?;
+    }
+    Ok(())
+}
+
 pub(crate) fn run(cli: Cli, terminal: &Terminal) -> Result<Exit, Failure> {
     let mut flags: Flags = vec![("log", cli.log)];
     flags.extend(given(&cli.command));

@@ -17,6 +17,9 @@ use crate::failure::Exit;
 use crate::terminal::Terminal;
 
 fn main() -> ExitCode {
+    if let Err(failure) = commands::before_anything() {
+        return Terminal::new(false).fail(&failure).into();
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

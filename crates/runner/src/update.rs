@@ -3,16 +3,18 @@
 //! ```text
 //! fetch ──checksum, it runs──▶ swap (NAME.old kept, NAME.trial written) ──exec──▶ on trial ──connected──▶ confirmed
 //!    │                                                                             │
-//!    ╰─▶ nothing changed                                                           ╰─ started too often ──▶ rolled back
+//!    ╰─▶ nothing changed                                                           ╰─ too often, too long ──▶ rolled back
 //! ```
 //!
-//! The program is replaced by one rename: whoever starts it finds the old one or the new one, whole.
+//! The program is replaced by one rename: whoever starts it finds the old one or the new one, whole. One that was rolled back
+//! is not tried again for a day (NAME.rejected).
 
 mod fetch;
 mod trial;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub use fetch::Candidate;
 pub use trial::Standing;
@@ -33,6 +35,10 @@ pub enum UpdateError {
     Fetch { url: String, source: reqwest::Error },
     #[error("{url} is answered with status {status}")]
     Status { url: String, status: u16 },
+    #[error("the program did not come within {} minutes", within.as_secs() / 60)]
+    Slow { within: Duration },
+    #[error("version {version} was tried and did not come up on this host")]
+    Rejected { version: String },
     #[error("the program is larger than {limit} bytes")]
     TooLarge { limit: u64 },
     #[error("the program has the checksum {found}, and {expected} was offered")]

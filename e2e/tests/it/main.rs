@@ -3,7 +3,11 @@
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod bare_metal;
+#[cfg(test)]
 mod config;
+#[cfg(test)]
+mod cores;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
@@ -16,6 +20,8 @@ mod killed;
 mod leftovers;
 #[cfg(test)]
 mod live;
+#[cfg(test)]
+mod offering;
 #[cfg(test)]
 mod ordinary_user;
 #[cfg(test)]
@@ -42,3 +48,5 @@ mod several_servers;
 mod slots;
 #[cfg(test)]
 mod unreadable;
+#[cfg(test)]
+mod updates;

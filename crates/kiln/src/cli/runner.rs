@@ -62,6 +62,9 @@ pub(crate) struct RunnerUp {
 #[derive(Debug, Args)]
 pub(crate) struct Tuning {
     /// Make this host quiet while the runner is up: on or off [env: KILN_TUNING] [default: off]
+    ///
+    /// With one slot, cores are split either way: the runner keeps to the first, or the first two of eight and more, and jobs to
+    /// the others. A job of more CPUs than those has every core.
     #[arg(long, value_name = "ON|OFF")]
     pub(crate) tuning: Option<String>,
 

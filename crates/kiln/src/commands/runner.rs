@@ -12,7 +12,7 @@ use std::sync::Arc;
 use kiln_model::{Clock, Slot};
 use kiln_runner::{
     AgentConfig, AgentError, Agents, Ended, Program, QuietHost, SandboxExecutor,
-    SandboxExecutorConfig, Shutdown, Standing, host_facts,
+    SandboxExecutorConfig, Shutdown, host_facts,
 };
 use kiln_sandbox::{Backend, BaseKind, Check, Missing, check_limits};
 use kiln_store::{SystemClock, SystemEntropy};
@@ -21,12 +21,14 @@ use super::Context;
 use quiet::quiet_host;
 pub(super) use run::run as run_once;
 pub(super) use unit::run as unit;
+pub(super) use update::{count_start, is_runner};
 
 use super::server::{StopSignals, make_directory, runtime};
 use crate::failure::{Exit, Failure};
 use crate::log;
 
 pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
+    count_start()?;
     let settings = &context.settings;
     log::install(settings.need("log")?)?;
     let config = AgentConfig {
@@ -37,32 +39,49 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
     };
     let slots = slots(context)?;
     make_directory(&config.data_dir)?;
-    let quiet = quiet_host(context, &config.data_dir)?;
-    let program = Program::current()?;
+    let host = quiet_host(context, &config.data_dir, slots)?;
     let mut updates = settings.is_on("auto-update")?;
-    if updates && update::start(&program)? == Standing::RolledBack {
-        return Err(update::become_it(&program));
-    }
-    runtime()?.block_on(async {
+    let program = Program::current()?;
+    let next: Result<Next, Failure> = runtime()?.block_on(async {
         let mut stop = StopSignals::install()?;
         loop {
             let chambers = backend::chosen(context, &config.data_dir)?;
-            let mut agents = agents(&config, slots, accepted(context)?, quiet.clone(), chambers)?;
+            let mut agents = agents(&config, slots, accepted(context)?, host.quiet(), chambers)?;
             if updates {
                 agents = agents.with_updates();
             }
-            match run_agents(context, agents, &program, &mut stop).await? {
-                Ended::AsAsked => return Ok(Exit::Ok),
-                Ended::Update(offer) => match update::replace(&program, &offer).await {
-                    Ok(()) => return Err(update::become_it(&program)),
-                    Err(failure) => {
-                        context.terminal.warn(&failure.to_string());
-                        updates = false;
-                    }
-                },
+            let Ended::Update(offer) = run_agents(context, agents, &program, &mut stop).await?
+            else {
+                return Ok(Next::End);
+            };
+            let replaced = tokio::select! {
+                replaced = update::replace(&program, &offer) => replaced,
+                () = stop.received() => return Ok(Next::End),
+            };
+            match replaced {
+                Ok(()) => return Ok(Next::Become),
+                Err(failure) => {
+                    context.terminal.warn(&failure.to_string());
+                    updates = false;
+                }
             }
         }
-    })
+    });
+    match next? {
+        Next::End => Ok(Exit::Ok),
+        Next::Become => {
+            // What becomes of this process would take what it finds for what was always there.
+            drop(host);
+            Err(update::become_it(&program))
+        }
+    }
+}
+
+/// What a runner does when its agents have ended.
+enum Next {
+    End,
+    /// Become the program that is installed now.
+    Become,
 }
 
 /// How many jobs the runner carries at once.

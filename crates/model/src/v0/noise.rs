@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NoiseReceipt {
-    /// Settings of the host, as they were found in effect after they were made.
+    /// Settings of the host, as they were found before and after the job: one that was not in effect both times was refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub knobs: Vec<Knob>,
     /// Which cores were left to the system and which to the job; absent when the host has one core.
@@ -18,6 +18,9 @@ pub struct NoiseReceipt {
     /// What disturbs this host as a whole: a hypervisor, a daemon that moves interrupts, and the like.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// What was seen to disturb this job: settings that others changed, time that a hypervisor took, and the like.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interference: Vec<String>,
 }
 
 /// One setting of the host.

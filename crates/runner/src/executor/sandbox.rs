@@ -15,14 +15,15 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use kiln_image::{
-    Cache, CacheError, Client, Command, Credentials, Guard, Layout, NotARegistryUrl, Overrides,
-    Platform, Progress, RegistryUrl, Repository, Version,
+    Cache, CacheError, Client, Command, Credentials, Guard, Image, Layout, NotARegistryUrl,
+    Overrides, Platform, Progress, RegistryUrl, Repository, Version,
 };
 use kiln_model::v0::{Architecture, ClaimedJob, Conditions, OperatingSystem, PairedTurns, Spec};
 use kiln_model::{Clock, Digest, Millis};
 use kiln_sandbox::{Backend, BaseKind, CancelToken, ChamberSpec, Missing, Rootfs};
 use tokio_util::sync::CancellationToken;
 
+use super::quiet::Place;
 use super::{Executor, Prepared, QuietHost, SetUpError};
 pub use local::{LocalImage, LocalJob};
 use prepared::{PreparedJob, Sides};
@@ -180,12 +181,19 @@ impl Shared {
     ) -> Result<Sides, StageError> {
         check(&job.spec, job.config.iter, self.backend.name())?;
         conditions.cached = true;
-        let base = self.set_up_one(job, &job.config.digest, conditions).await?;
+        let place = self.place(job.spec.cpu)?;
+        let mut chamber = self.chamber_spec(job).await?;
+        place.settle(&mut chamber);
+        let base = self
+            .set_up_one(job, &job.config.digest, &chamber, conditions)
+            .await?;
         let head = match &job.config.paired {
             None => None,
             Some(paired) => {
                 let base_image = conditions.image.take();
-                let head = self.set_up_one(job, &paired.digest, conditions).await?;
+                let head = self
+                    .set_up_one(job, &paired.digest, &chamber, conditions)
+                    .await?;
                 conditions.paired = Some(PairedTurns {
                     image: std::mem::replace(&mut conditions.image, base_image),
                     ..PairedTurns::default()
@@ -194,32 +202,62 @@ impl Shared {
             }
         };
         // What is measured beside other jobs says nothing about the host.
-        if !job.spec.shared {
-            self.look_before(conditions).await?;
-        }
-        Ok(Sides { base, head })
+        let place = if job.spec.shared {
+            place
+        } else {
+            self.look_before(place, conditions).await?
+        };
+        Ok(Sides { base, head, place })
+    }
+
+    /// Where a job of so many CPUs runs.
+    fn place(&self, cpus: u32) -> Result<Place, StageError> {
+        let quiet = self.config.quiet.as_ref();
+        quiet.map_or_else(
+            || Ok(Place::default()),
+            |quiet| {
+                let place = quiet.place(cpus);
+                place.map_err(|error| StageError::new(Stage::Prepare, &error))
+            },
+        )
     }
 
     /// Looks at the host for the first time.
-    async fn look_before(&self, conditions: &mut Conditions) -> Result<(), StageError> {
-        if let Some(quiet) = self.config.quiet.clone() {
-            conditions.noise =
-                Some(blocking(Stage::Prepare, move || Ok(quiet.look_before())).await?);
+    async fn look_before(
+        &self,
+        place: Place,
+        conditions: &mut Conditions,
+    ) -> Result<Place, StageError> {
+        let Some(quiet) = self.config.quiet.clone() else {
+            return Ok(place);
+        };
+        let (receipt, place) = blocking(Stage::Prepare, move || {
+            Ok((quiet.look_before(&place), place))
+        })
+        .await?;
+        conditions.noise = Some(receipt);
+        Ok(place)
+    }
+
+    /// Unpacks an image, or finds it unpacked. Nothing is measured meanwhile.
+    fn unpacked(&self, image: &Image) -> Result<Guard, CacheError> {
+        match &self.config.quiet {
+            Some(quiet) => quiet.on_every_core(|| self.cache.rootfs(image)),
+            None => self.cache.rootfs(image),
         }
-        Ok(())
     }
 
     async fn set_up_one(
         self: &Arc<Self>,
         job: &ClaimedJob,
         digest: &Digest,
+        chamber: &ChamberSpec,
         conditions: &mut Conditions,
     ) -> Result<Parts, StageError> {
         let image = self.image(job, digest, conditions).await?;
         let files = job.config.file_paths.clone().unwrap_or_default();
-        let chamber = self.chamber_spec(job).await?;
         let parts = self
-            .seal(image, &overrides(job), files, chamber, conditions)
+            .seal(image, &overrides(job), files, chamber.clone(), conditions)
             .await?;
         let started = self.clock.monotonic();
         let parts = parts.made_ready().await?;
@@ -328,8 +366,7 @@ impl Shared {
         let shared = Arc::clone(self);
         let image = blocking(Stage::Unpack, move || {
             let image = shared
-                .cache
-                .rootfs(&pulled)
+                .unpacked(&pulled)
                 .map_err(|error| StageError::new(Stage::Unpack, &error));
             drop(staging);
             image
@@ -355,12 +392,6 @@ impl Shared {
             disk_bytes: spec.disk,
             network: spec.network,
             blocked,
-            cores: self
-                .config
-                .quiet
-                .as_ref()
-                .map_or_else(Vec::new, QuietHost::benchmark_cores),
-            partition: self.config.quiet.as_ref().and_then(QuietHost::partition),
             processes: self.config.processes,
             missing_limits: self.config.missing_limits,
             ..ChamberSpec::default()

@@ -2,18 +2,27 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Output, Stdio};
+use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use sha2::{Digest as _, Sha256};
+use tokio::time::timeout;
 
 use super::{Offer, Program, UpdateError, failed};
 
 /// Many times what a runner has.
 const MAX_BYTES: u64 = 500 << 20;
+
+/// For fetching all of it, on a slow line too.
+const FETCH_WITHIN: Duration = Duration::from_mins(30);
+
+/// For saying one line.
+const SPEAK_WITHIN: Duration = Duration::from_secs(30);
+const TRY_AGAIN_AFTER: Duration = Duration::from_millis(10);
 
 /// A program that was fetched and checked, beside the installed one. Dropping it removes it.
 #[derive(Debug)]
@@ -28,12 +37,23 @@ impl Program {
         http: &reqwest::Client,
         offer: &Offer,
     ) -> Result<Candidate, UpdateError> {
+        if self.has_rejected(&offer.checksum) {
+            return Err(UpdateError::Rejected {
+                version: offer.version.clone(),
+            });
+        }
         let path = self.beside(".new");
         let candidate = Candidate {
             path: Some(path.clone()),
         };
         let mut file = File::create(&path).map_err(failed("write", &path))?;
-        let found = download(http, &offer.url, &mut file, &path).await?;
+        let found = timeout(FETCH_WITHIN, download(http, &offer.url, &mut file, &path))
+            .await
+            .unwrap_or_else(|_| {
+                Err(UpdateError::Slow {
+                    within: FETCH_WITHIN,
+                })
+            })?;
         if !found.eq_ignore_ascii_case(offer.checksum.trim()) {
             return Err(UpdateError::Checksum {
                 expected: offer.checksum.clone(),
@@ -109,18 +129,33 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 /// A program that cannot even say its version will not run jobs.
-async fn check_health(path: &std::path::Path) -> Result<(), UpdateError> {
+pub(super) async fn check_health(path: &std::path::Path) -> Result<(), UpdateError> {
     let unhealthy = |reason: String| UpdateError::Unhealthy { reason };
-    let output = tokio::process::Command::new(path)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output()
+    let output = timeout(SPEAK_WITHIN, version_of(path))
         .await
+        .map_err(|_| unhealthy(format!("--version did not end within {SPEAK_WITHIN:?}")))?
         .map_err(|error| unhealthy(error.to_string()))?;
     if output.status.success() {
         Ok(())
     } else {
         Err(unhealthy(format!("--version ended with {}", output.status)))
+    }
+}
+
+/// A program that was just written may be busy for a moment: whoever forks has it open for writing until the exec.
+async fn version_of(path: &std::path::Path) -> io::Result<Output> {
+    loop {
+        let output = tokio::process::Command::new(path)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await;
+        match output {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                tokio::time::sleep(TRY_AGAIN_AFTER).await;
+            }
+            output => return output,
+        }
     }
 }

@@ -9,6 +9,7 @@ use super::*;
 
 const OLD: &str = "#!/bin/sh\necho old\n";
 const NEW: &str = "#!/bin/sh\necho new\n";
+const NEWER: &str = "#!/bin/sh\necho newer\n";
 
 fn installed() -> (TempDir, Program) {
     let directory = TempDir::new().unwrap();
@@ -108,5 +109,66 @@ async fn a_program_that_never_comes_up_is_rolled_back() {
     assert_eq!(program.start().unwrap(), Standing::RolledBack);
     assert_eq!(content(&program), OLD);
     assert_eq!(program.start().unwrap(), Standing::Settled);
+    // Which one it was is all that is left.
+    assert_eq!(files(&directory), 2);
+}
+
+async fn on_trial() -> (TempDir, Program) {
+    let (directory, program) = installed();
+    let candidate = fetch(&program, NEW, &checksum_of(NEW)).await.unwrap();
+    program.swap(candidate).unwrap();
+    (directory, program)
+}
+
+#[tokio::test]
+async fn a_program_that_was_rolled_back_is_not_tried_again_at_once() {
+    let (_directory, program) = on_trial().await;
+    assert!(program.end_trial().unwrap());
+    let error = fetch(&program, NEW, &checksum_of(NEW)).await.unwrap_err();
+    assert!(matches!(error, UpdateError::Rejected { .. }), "{error:?}");
+    fetch(&program, NEWER, &checksum_of(NEWER)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_trial_ends_with_the_old_program_unless_the_new_one_has_proved_itself() {
+    let (_directory, program) = on_trial().await;
+    program.confirm().unwrap();
+    assert!(!program.end_trial().unwrap());
+    assert_eq!(content(&program), NEW);
+}
+
+#[tokio::test]
+async fn a_crash_while_rolling_back_is_made_up_for_by_the_next_start() {
+    let (_directory, program) = on_trial().await;
+    // The old program is in place again, and the file that tells of a trial is still there.
+    fs::rename(program.beside(".old"), program.path()).unwrap();
+    fs::write(program.beside(".trial"), "3").unwrap();
+    assert_eq!(program.start().unwrap(), Standing::RolledBack);
+    assert_eq!(program.start().unwrap(), Standing::Settled);
+    assert_eq!(content(&program), OLD);
+    assert!(!program.has_rejected(&checksum_of(OLD)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_that_does_not_end_is_not_waited_for() {
+    let (_directory, program) = installed();
+    fs::write(program.path(), "#!/bin/sh\nexec sleep 1000\n").unwrap();
+    let error = fetch::check_health(program.path()).await.unwrap_err();
+    assert!(error.to_string().contains("did not end"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_address_that_never_answers_is_not_waited_for() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let (directory, program) = installed();
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let offer = Offer {
+        version: "2.0.0".to_owned(),
+        url: format!("http://{}/kiln", silent.local_addr().unwrap()),
+        checksum: checksum_of(NEW),
+    };
+    let http = reqwest::Client::new();
+    let error = program.fetch(&http, &offer).await.unwrap_err();
+    assert!(matches!(error, UpdateError::Slow { .. }), "{error:?}");
     assert_eq!(files(&directory), 1);
 }

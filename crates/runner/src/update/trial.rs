@@ -1,13 +1,23 @@
 //! Putting a new program in place, and taking it back if it does not come up.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
+use std::time::Duration;
 
+use sha2::{Digest as _, Sha256};
+
+use super::fetch::hexadecimal;
 use super::{Candidate, Program, UpdateError, failed};
 
 /// How often a new program may start without ever reaching its server.
 const MAX_STARTS: u32 = 3;
+
+/// Which program did not come up here.
+const REJECTED: &str = ".rejected";
+
+/// For how long it is not tried again.
+const REJECTED_FOR: Duration = Duration::from_hours(24);
 
 /// What a start means for the program on trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +34,7 @@ impl Program {
     /// Puts a candidate in the place of this program, which is kept beside it.
     pub fn swap(&self, candidate: Candidate) -> Result<(), UpdateError> {
         let (old, trial) = (self.beside(".old"), self.beside(".trial"));
-        match fs::remove_file(&old) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(failed("remove", &old)(error));
-            }
-            Ok(()) | Err(_) => {}
-        }
+        unless_gone(fs::remove_file(&old)).map_err(failed("remove", &old))?;
         // A second name for the same file: this program never lacks one.
         fs::hard_link(&self.path, &old).map_err(failed("keep", &self.path))?;
         write_durably(&trial, "0")?;
@@ -60,22 +65,64 @@ impl Program {
             return Ok(());
         }
         for path in [self.beside(".trial"), self.beside(".old")] {
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(failed("remove", &path)(error));
-                }
-                Ok(()) | Err(_) => {}
-            }
+            unless_gone(fs::remove_file(&path)).map_err(failed("remove", &path))?;
         }
         Ok(())
     }
 
-    /// Puts the old program back.
-    pub fn roll_back(&self) -> Result<(), UpdateError> {
+    /// Puts the old program back if the one on trial has had its time and did not prove itself. Whether that was so.
+    pub fn end_trial(&self) -> Result<bool, UpdateError> {
+        let is_on_trial = self.beside(".trial").exists();
+        if is_on_trial {
+            self.roll_back()?;
+        }
+        Ok(is_on_trial)
+    }
+
+    /// Puts the old program back, and remembers which one it was that did not come up. A crash may have come between the
+    /// steps of an earlier try, so what is done already is not missed.
+    fn roll_back(&self) -> Result<(), UpdateError> {
         let (old, trial) = (self.beside(".old"), self.beside(".trial"));
-        fs::rename(&old, &self.path).map_err(failed("put back", &self.path))?;
-        fs::remove_file(&trial).map_err(failed("remove", &trial))?;
+        if old.exists() {
+            let rejected = checksum_of(&self.path).map_err(failed("read", &self.path))?;
+            write_durably(&self.beside(REJECTED), &rejected)?;
+        }
+        unless_gone(fs::rename(&old, &self.path)).map_err(failed("put back", &self.path))?;
+        unless_gone(fs::remove_file(&trial)).map_err(failed("remove", &trial))?;
         sync_directory_of(&self.path)
+    }
+
+    /// Whether the program of this checksum did not come up here lately. It may have been the server that was away, so it
+    /// gets another chance some day.
+    pub(super) fn has_rejected(&self, checksum: &str) -> bool {
+        let path = self.beside(REJECTED);
+        let is_fresh = fs::metadata(&path)
+            .and_then(|metadata| metadata.modified())
+            .is_ok_and(|since| since.elapsed().is_ok_and(|age| age < REJECTED_FOR));
+        let rejected = fs::read_to_string(&path).unwrap_or_default();
+        is_fresh && rejected.trim().eq_ignore_ascii_case(checksum.trim())
+    }
+}
+
+/// Done by us or by whoever came before.
+fn unless_gone(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+fn checksum_of(path: &Path) -> io::Result<String> {
+    let mut file = BufReader::with_capacity(1 << 20, File::open(path)?);
+    let mut hasher = Sha256::new();
+    loop {
+        let bytes = file.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(hexadecimal(&hasher.finalize()));
+        }
+        hasher.update(bytes);
+        let length = bytes.len();
+        file.consume(length);
     }
 }
 

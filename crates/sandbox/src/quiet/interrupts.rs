@@ -1,12 +1,16 @@
 //! Where interrupts and the kernel's own work go: to the housekeeping cores.
 
 use super::files::HostFiles;
+use super::watched::Same;
+use crate::surroundings::parse_list;
 
 /// A file and what to write to it.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Steering {
     pub(super) file: String,
     pub(super) value: String,
+    /// How the kernel's words are compared with ours.
+    pub(super) same: Same,
     /// Some interrupts belong to one CPU and cannot be moved; that is no fault.
     pub(super) may_refuse: bool,
 }
@@ -19,11 +23,13 @@ pub(super) fn steering(files: &HostFiles, housekeeping: &[u32]) -> Vec<Steering>
         Steering {
             file: "/proc/irq/default_smp_affinity".to_owned(),
             value: mask.clone(),
+            same: same_mask,
             may_refuse: false,
         },
         Steering {
             file: "/sys/devices/virtual/workqueue/cpumask".to_owned(),
             value: mask,
+            same: same_mask,
             may_refuse: false,
         },
     ];
@@ -34,6 +40,7 @@ pub(super) fn steering(files: &HostFiles, housekeeping: &[u32]) -> Vec<Steering>
             .map(|irq| Steering {
                 file: format!("/proc/irq/{irq}/smp_affinity_list"),
                 value: list.clone(),
+                same: same_list,
                 may_refuse: true,
             }),
     );
@@ -72,9 +79,20 @@ pub(super) fn same_mask(left: &str, right: &str) -> bool {
     bare(left) == bare(right)
 }
 
+/// Whether lists name the same cores: the kernel writes those that follow each other as a range.
+pub(super) fn same_list(left: &str, right: &str) -> bool {
+    parse_list(left) == parse_list(right)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_is_the_same_as_its_cores() {
+        assert!(same_list("0-1,4", "0,1,4"));
+        assert!(!same_list("0-1", "0,2"));
+    }
 
     #[test]
     fn masks_are_written_in_words_of_32_cpus() {

@@ -1,6 +1,6 @@
 //! Quiet hosts: settings that keep a machine still while it measures, and how still it is.
 //!
-//! Every setting is written to a journal on disk before it is changed, read back after, and put back at the end: by the
+//! Every setting is written to a journal in `/run` before it is changed, read back after, and put back at the end: by the
 //! process that changed it, or by the next one if that was killed.
 
 mod cores;
@@ -14,9 +14,10 @@ mod plan;
 mod preflight;
 mod probe;
 mod tuning;
+mod watched;
 
-pub use cores::{core_split, pin_this_thread};
-pub use plan::{Choice, TuningPlan, UnknownKnob};
+pub use cores::{core_split, pin_this_process, pin_this_thread, usable_cores};
+pub use plan::{Choice, PARTITION, TuningPlan, UnknownKnob};
 pub use preflight::warnings;
 pub use probe::{ProbeLength, probe};
-pub use tuning::{Tuning, TuningError, undo};
+pub use tuning::{Lifted, Tuning, TuningError, undo};

@@ -25,7 +25,8 @@ pub struct UnknownKnob(String);
 /// Settings that are more than one file.
 pub(super) const LATENCY: &str = "cstates";
 pub(super) const INTERRUPTS: &str = "interrupts";
-pub(super) const PARTITION: &str = "partition";
+/// The knob that sets the benchmark cores apart.
+pub const PARTITION: &str = "partition";
 
 impl TuningPlan {
     /// The default plan with these choices of the operator.

@@ -8,13 +8,14 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command as Process, Stdio};
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
 use kiln_model::v0::KnobState;
 use kiln_sandbox::quiet::{ProbeLength, Tuning, TuningPlan, pin_this_thread, probe, undo};
-use kiln_sandbox::{ChamberSpec, GuestKernel, sweep};
+use kiln_sandbox::{ChamberSpec, GuestKernel, Outcome, sweep};
 
 use crate::base::{PLACE, base};
 use crate::support::{limits, shell, spec, try_run};
@@ -170,6 +171,8 @@ fn live_on_bare_metal() {
     a_share_of_the_processors_is_kept_to();
     a_tuned_host_is_put_back();
     the_benchmark_cores_belong_to_runs_alone();
+    a_job_that_needs_every_core_has_them();
+    the_strongest_partition_that_there_is_is_taken();
     a_killed_tuner_is_undone();
     println!("{WELL}");
 }
@@ -277,6 +280,52 @@ fn the_benchmark_cores_belong_to_runs_alone() {
     tuning.restore().unwrap();
     assert!(!partition.exists());
     assert!(can_be_on(1));
+}
+
+fn a_job_that_needs_every_core_has_them() {
+    let journal = tempfile::tempdir().unwrap();
+    let tuning = Arc::new(Tuning::apply(&TuningPlan::default(), journal.path()).unwrap());
+    let kind = tuning.partition().unwrap().join("cpuset.cpus.partition");
+    let kind = || fs::read_to_string(&kind).unwrap();
+    let [first, second] = [(); 2].map(|()| tuning.lift_partition().unwrap());
+    let spec = ChamberSpec {
+        cpus: 2,
+        cores: vec![0, 1],
+        ..spec()
+    };
+    let script = "grep Cpus_allowed_list /proc/self/status | tr -s '\\t' ' '";
+    let finished = try_run(&shell(script), &spec, &limits()).unwrap();
+    assert_eq!(finished.stdout, "Cpus_allowed_list: 0-1\n");
+    drop(first);
+    assert_eq!(kind(), "member\n");
+    drop(second);
+    assert_eq!(kind(), "isolated\n");
+}
+
+/// A group that wants a core too keeps it from being anybody's own, at least on older kernels.
+fn the_strongest_partition_that_there_is_is_taken() {
+    let others = Path::new("/sys/fs/cgroup/others");
+    fs::create_dir(others).unwrap();
+    fs::write(others.join("cpuset.cpus"), "0-1").unwrap();
+    let journal = tempfile::tempdir().unwrap();
+    let tuning = Tuning::apply(&TuningPlan::default(), journal.path()).unwrap();
+    let partition = tuning.partition().unwrap();
+    let kind = fs::read_to_string(partition.join("cpuset.cpus.partition")).unwrap();
+    let knob = tuning.knobs().iter().find(|knob| knob.name == "partition");
+    let knob = knob.unwrap();
+    println!("beside another group: {knob:?}");
+    assert!(knob.detail.starts_with(kind.trim()), "{kind} {knob:?}");
+    let is_wanted = kind == "isolated\n";
+    assert_eq!(knob.state == KnobState::InEffect, is_wanted, "{knob:?}");
+    let spec = ChamberSpec {
+        cores: vec![1],
+        partition: Some(partition),
+        ..spec()
+    };
+    let finished = try_run(&shell("true"), &spec, &limits()).unwrap();
+    assert_eq!(finished.exit.outcome, Outcome::Exited(0));
+    tuning.restore().unwrap();
+    fs::remove_dir(others).unwrap();
 }
 
 /// How long the second core has run programs, in hundredths of seconds.

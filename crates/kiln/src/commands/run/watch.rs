@@ -83,6 +83,9 @@ fn say_how_quiet(terminal: &Terminal, output: &JobOutput) {
             before.score, after.score
         ));
     }
+    for seen in receipt.into_iter().flat_map(|noise| &noise.interference) {
+        terminal.note(&format!("interference seen: {seen}"));
+    }
 }
 
 fn detail(event: &JobEvent) -> String {

@@ -23,10 +23,9 @@ pub(in crate::commands) fn run(context: &Context<'_>, wanted: &RunnerRun) -> Res
     log::install(context.settings.need("log")?)?;
     let data = PathBuf::from(context.settings.need("runner-data")?);
     make_directory(&data)?;
-    let quiet = quiet_host(context, &data)?;
+    let host = quiet_host(context, &data, 1)?;
     let mut job = job(wanted)?;
     job.chamber.missing_limits = accepted(context)?;
-    job.chamber.cores = quiet.benchmark_cores();
     let execution = runtime()?.block_on(async {
         let mut stop = StopSignals::install()?;
         let chambers = backend::chosen(context, &data)?;
@@ -35,7 +34,7 @@ pub(in crate::commands) fn run(context: &Context<'_>, wanted: &RunnerRun) -> Res
             server: None,
             missing_limits: accepted(context)?,
         };
-        let executor = executor(&home, quiet, chambers)?;
+        let executor = executor(&home, host.quiet(), chambers)?;
         let cancel = CancellationToken::new();
         let running = executor.run_local(job, cancel.clone());
         let mut running = std::pin::pin!(running);
@@ -148,6 +147,10 @@ fn show(context: &Context<'_>, wanted: &RunnerRun, execution: Execution) -> Resu
             if let Some(end) = bad_end(&output, index) {
                 terminal.note(&format!("iteration {}: {end}", index + 1));
             }
+        }
+        let noise = output.conditions.iter().flat_map(|told| &told.noise);
+        for seen in noise.flat_map(|noise| &noise.interference) {
+            terminal.note(&format!("interference seen: {seen}"));
         }
         let layers = output.conditions.iter().flat_map(|told| told.missing());
         for layer in layers {

@@ -68,13 +68,12 @@ impl SandboxExecutor {
         let schedule = Schedule::Repeat {
             iterations: job.iterations,
         };
-        let parts = tokio::select! {
-            parts = set_up(&shared, job, &mut conditions) => parts,
+        let sides = tokio::select! {
+            sides = set_up(&shared, job, &mut conditions) => sides,
             () = cancel.cancelled() => Err(StageError::canceled()),
         };
-        match parts {
-            Ok(parts) => {
-                let sides = Sides::one(parts);
+        match sides {
+            Ok(sides) => {
                 let prepared = Box::new(PreparedJob::new(sides, schedule, task, conditions));
                 Ok(prepared.execute(Terms::new(cancel)).await)
             }
@@ -90,7 +89,10 @@ async fn set_up(
     shared: &Arc<Shared>,
     job: LocalJob,
     conditions: &mut Conditions,
-) -> Result<super::Parts, StageError> {
+) -> Result<Sides, StageError> {
+    let place = shared.place(job.chamber.cpus)?;
+    let mut chamber = job.chamber;
+    place.settle(&mut chamber);
     let started = shared.clock.monotonic();
     let image = match job.image {
         LocalImage::Layout(directory) => from_layout(shared, directory).await?,
@@ -109,16 +111,10 @@ async fn set_up(
     };
     conditions.stages.pull_ms = shared.since(started);
     let parts = shared
-        .seal(
-            image,
-            &job.overrides,
-            job.file_paths,
-            job.chamber,
-            conditions,
-        )
+        .seal(image, &job.overrides, job.file_paths, chamber, conditions)
         .await?;
-    shared.look_before(conditions).await?;
-    Ok(parts)
+    let place = shared.look_before(place, conditions).await?;
+    Ok(Sides::one(parts, place))
 }
 
 async fn from_layout(shared: &Arc<Shared>, directory: PathBuf) -> Result<Guard, StageError> {
@@ -134,7 +130,7 @@ async fn from_layout(shared: &Arc<Shared>, directory: PathBuf) -> Result<Guard, 
             })?;
         let image =
             Image::open(&layout, &descriptor, &Platform::host()).map_err(|error| failed(&error))?;
-        shared.cache.rootfs(&image).map_err(|error| failed(&error))
+        shared.unpacked(&image).map_err(|error| failed(&error))
     })
     .await
 }

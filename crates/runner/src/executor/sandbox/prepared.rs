@@ -15,6 +15,7 @@ use super::stage::{Stage, StageError};
 use super::task::Task;
 use super::turns::Schedule;
 use super::{Parts, blocking};
+use crate::executor::quiet::Place;
 use crate::executor::{Execution, LiveOutput, Prepared, Terms, Verdict, conditions as told};
 use crate::{Captured, Iteration, Output};
 
@@ -35,11 +36,16 @@ pub(super) struct PreparedJob {
 pub(super) struct Sides {
     pub(super) base: Parts,
     pub(super) head: Option<Parts>,
+    pub(super) place: Place,
 }
 
 impl Sides {
-    pub(super) fn one(base: Parts) -> Self {
-        Self { base, head: None }
+    pub(super) fn one(base: Parts, place: Place) -> Self {
+        Self {
+            base,
+            head: None,
+            place,
+        }
     }
 
     fn of(&mut self, side: Side) -> &mut Parts {
@@ -143,11 +149,13 @@ impl PreparedJob {
             paired.decided = schedule.is_decided();
         }
         if let (Some(quiet), Some(noise)) = (&shared.config.quiet, &mut conditions.noise) {
-            quiet.look_after(noise);
+            quiet.look_after(&sides.place, &conditions.iterations, noise);
         }
         for parts in std::iter::once(sides.base).chain(sides.head) {
             take_down(parts);
         }
+        // Nobody runs there any more.
+        drop(sides.place);
         Execution {
             verdict,
             output,

@@ -4,6 +4,7 @@
 mod ahead;
 mod blackbox;
 mod network;
+mod places;
 mod registry;
 
 use std::os::unix::fs::symlink;
@@ -49,19 +50,24 @@ fn host_clock() -> Arc<dyn Clock> {
 struct Bench {
     registry: Registry,
     executor: SandboxExecutor,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 impl Bench {
     async fn new() -> Self {
         let backend = Box::new(Namespaces::new(host_clock(), std::env::temp_dir()));
-        Self::on(backend, |directory, layout| {
-            build(&recipe(directory), layout, None).unwrap()
-        })
-        .await
+        Self::on(backend, one_layer).await
     }
 
     async fn on(backend: Box<dyn Backend>, image: fn(&Path, &Layout) -> Image) -> Self {
+        Self::quiet(backend, image, None).await
+    }
+
+    async fn quiet(
+        backend: Box<dyn Backend>,
+        image: fn(&Path, &Layout) -> Image,
+        quiet: Option<QuietHost>,
+    ) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let directory = TempDir::new().unwrap();
         let layout = Layout::create(directory.path().join("layout")).unwrap();
@@ -70,13 +76,14 @@ impl Bench {
         let config = SandboxExecutorConfig {
             missing_limits: Missing::Accept,
             server: Some(format!("http://{}", network::CONTROL_PLANE)),
+            quiet,
             ..SandboxExecutorConfig::new(directory.path().join("cache"))
         };
         let http = reqwest::Client::new();
         Self {
             registry: Registry::serve(layout, image.digest().clone()).await,
             executor: SandboxExecutor::open(config, backend, http, clock).unwrap(),
-            _directory: directory,
+            directory,
         }
     }
 
@@ -120,6 +127,10 @@ impl Bench {
             Err(failure) => failure.error,
         }
     }
+}
+
+fn one_layer(directory: &Path, layout: &Layout) -> Image {
+    build(&recipe(directory), layout, None).unwrap()
 }
 
 /// A shell that runs the job's only argument.

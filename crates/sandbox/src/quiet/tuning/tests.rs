@@ -41,7 +41,14 @@ impl FakeHost {
     }
 
     fn journal_exists(&self) -> bool {
-        exists(&self.data.path().join(JOURNAL))
+        exists(&self.files().path(JOURNAL))
+    }
+}
+
+impl Tuning {
+    /// As a process that is killed does: it lets go of what it holds, and puts nothing back.
+    fn die(mut self) {
+        drop(self.held.get_mut().unwrap().take());
     }
 }
 
@@ -93,6 +100,17 @@ fn a_host_is_tuned_and_put_back_as_it_was() {
 }
 
 #[test]
+fn who_shares_a_tuned_host_puts_it_back_once() {
+    let host = ordinary();
+    let tuning = host.tune(&TuningPlan::default()).unwrap();
+    assert_eq!(tuning.restore().unwrap(), 4);
+    let next = host.tune(&TuningPlan::default()).unwrap();
+    drop(tuning);
+    assert_eq!(host.get(SWAPPINESS), "10");
+    assert_eq!(next.restore().unwrap(), 4);
+}
+
+#[test]
 fn dropping_puts_back_too() {
     let host = ordinary();
     drop(host.tune(&TuningPlan::default()).unwrap());
@@ -102,9 +120,7 @@ fn dropping_puts_back_too() {
 #[test]
 fn a_killed_process_is_undone_by_the_next_which_sees_the_original_values() {
     let host = ordinary();
-    let mut killed = host.tune(&TuningPlan::default()).unwrap();
-    killed.journal = None;
-    drop(killed);
+    host.tune(&TuningPlan::default()).unwrap().die();
     assert_eq!(host.get(SWAPPINESS), "10");
     assert!(host.journal_exists());
     let next = host.tune(&TuningPlan::default()).unwrap();
@@ -112,6 +128,28 @@ fn a_killed_process_is_undone_by_the_next_which_sees_the_original_values() {
     assert_eq!(knob.unwrap().before.as_deref(), Some("60"));
     next.restore().unwrap();
     assert_eq!(host.get(SWAPPINESS), "60");
+}
+
+#[test]
+fn a_process_with_another_directory_undoes_a_killed_one_too() {
+    let host = ordinary();
+    host.tune(&TuningPlan::default()).unwrap().die();
+    let elsewhere = tempfile::tempdir().unwrap();
+    assert_eq!(undo_on(&host.files(), elsewhere.path()).unwrap(), 4);
+    assert_eq!(host.get(SWAPPINESS), "60");
+    assert!(!host.journal_exists());
+}
+
+#[test]
+fn the_journal_of_an_earlier_version_is_undone() {
+    let host = ordinary();
+    // What a process of this version did later and elsewhere comes off first.
+    host.tune(&TuningPlan::default()).unwrap().die();
+    let journal = host.data.path().join(EARLIER_JOURNAL);
+    fs::write(&journal, "this-boot\n/proc/sys/vm/swappiness\t50\n").unwrap();
+    undo_on(&host.files(), host.data.path()).unwrap();
+    assert_eq!(host.get(SWAPPINESS), "50");
+    assert!(!exists(&journal));
 }
 
 #[test]
@@ -135,6 +173,34 @@ fn a_setting_that_reads_back_as_something_else_is_told_as_refused() {
 }
 
 #[test]
+fn what_another_changes_later_is_no_longer_in_effect() {
+    let host = ordinary();
+    host.put("/proc/irq/default_smp_affinity", "f\n");
+    host.put("/proc/irq/7/smp_affinity_list", "0-3\n");
+    host.put("/sys/kernel/mm/transparent_hugepage/enabled", "always");
+    let tuning = host.tune(&TuningPlan::default()).unwrap();
+    assert_eq!(tuning.look(), tuning.knobs());
+    // As a daemon that balances interrupts does, and somebody who likes large pages.
+    host.put("/proc/irq/7/smp_affinity_list", "2\n");
+    let huge = "[always] madvise never\n";
+    host.put("/sys/kernel/mm/transparent_hugepage/enabled", huge);
+    let changed: Vec<(String, String)> = tuning
+        .look()
+        .into_iter()
+        .filter(|knob| !tuning.knobs().contains(knob))
+        .map(|knob| (knob.name, knob.detail))
+        .collect();
+    let [thp, interrupts] = changed.try_into().unwrap();
+    assert_eq!(thp.0, "thp");
+    assert!(
+        thp.1.ends_with("reads always and no longer never"),
+        "{thp:?}"
+    );
+    assert_eq!(interrupts.0, "interrupts");
+    assert!(interrupts.1.starts_with("/proc/irq/7/"), "{interrupts:?}");
+}
+
+#[test]
 fn what_is_to_be_left_is_left() {
     let host = ordinary();
     let plan = TuningPlan::with_choices(["aslr=leave", "swappiness=1"]).unwrap();
@@ -154,10 +220,24 @@ fn a_second_process_does_not_tune_the_same_host() {
 }
 
 #[test]
+fn what_a_living_process_has_changed_is_not_undone() {
+    let host = ordinary();
+    let living = host.tune(&TuningPlan::default()).unwrap();
+    assert!(matches!(
+        undo_on(&host.files(), host.data.path()),
+        Err(TuningError::InUse)
+    ));
+    assert_eq!(host.get(SWAPPINESS), "10");
+    assert!(host.journal_exists());
+    living.restore().unwrap();
+    assert_eq!(undo_on(&host.files(), host.data.path()).unwrap(), 0);
+}
+
+#[test]
 fn the_old_value_is_on_disk_before_the_new_one_is_written() {
     let host = ordinary();
     let _tuning = host.tune(&TuningPlan::default()).unwrap();
-    let journal = fs::read_to_string(host.data.path().join(JOURNAL)).unwrap();
+    let journal = fs::read_to_string(host.files().path(JOURNAL)).unwrap();
     assert!(journal.starts_with("this-boot\n"));
     assert!(journal.contains("/proc/sys/vm/swappiness\t60\n"));
 }
