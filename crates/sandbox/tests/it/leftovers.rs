@@ -18,7 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::base::base;
-use crate::support::{HostClock, limits, run_into, shell, spec};
+use crate::support::{HostClock, disks_in, limits, run_into, shell, spec};
 
 const ROLE: &str = "KILN_TEST_ROLE";
 
@@ -88,7 +88,7 @@ fn kill_and_look(role: &str, chambers: usize, least_members: usize) {
     for process in &watched {
         assert!(ends_soon(process), "a process outlived its host");
     }
-    assert_eq!(disks_in(temporary.path()), Vec::<PathBuf>::new());
+    assert_eq!(disks_in(temporary.path()), Vec::<String>::new());
     sweep().unwrap();
     assert_eq!(groups_of(host.id()), Vec::<PathBuf>::new());
 }
@@ -232,7 +232,7 @@ struct Remains {
     groups: Vec<PathBuf>,
     children: String,
     temporary: BTreeSet<PathBuf>,
-    disks: Vec<PathBuf>,
+    disks: Vec<String>,
     descriptors: usize,
 }
 
@@ -253,17 +253,6 @@ impl Remains {
             descriptors: fs::read_dir("/proc/self/fd").unwrap().count(),
         }
     }
-}
-
-/// The loop devices whose file is, or was, in a directory. A mount that has no path shows only here.
-fn disks_in(directory: &Path) -> Vec<PathBuf> {
-    let devices = fs::read_dir("/sys/block").unwrap();
-    let devices = devices.map(|entry| entry.unwrap().path());
-    let is_there = |device: &PathBuf| {
-        fs::read_to_string(device.join("loop/backing_file"))
-            .is_ok_and(|file| Path::new(file.trim_end()).starts_with(directory))
-    };
-    devices.filter(is_there).collect()
 }
 
 /// This test program again, in another role.

@@ -1,5 +1,7 @@
 //! A clock, and a short way to run a script.
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
@@ -136,4 +138,16 @@ pub(crate) fn output_of(script: &str) -> String {
     let finished = run(&shell(script));
     assert_eq!(finished.exit.code(), Some(0), "{finished:?}");
     finished.stdout
+}
+
+/// The loop devices whose file is, or was, in a directory, each with that file. A mount that has no path shows only here.
+pub(crate) fn disks_in(directory: &Path) -> Vec<String> {
+    let devices = fs::read_dir("/sys/block").unwrap();
+    let disks = devices.filter_map(|entry| {
+        let device = entry.unwrap().path();
+        let file = fs::read_to_string(device.join("loop/backing_file")).ok()?;
+        let is_there = Path::new(&file).starts_with(directory);
+        is_there.then(|| format!("{} {file}", device.display()))
+    });
+    disks.collect()
 }
