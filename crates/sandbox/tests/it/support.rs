@@ -1,7 +1,7 @@
 //! A clock, and a short way to run a script.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
@@ -121,8 +121,7 @@ pub(crate) fn run_by_clock(
     limits: &Limits,
     cancel: &CancelToken,
 ) -> Result<Exit, Error> {
-    let mut chamber =
-        Namespaces::new(clock, std::env::temp_dir()).prepare(&Rootfs::directory(base()), spec)?;
+    let mut chamber = Namespaces::new(clock, disks()).prepare(&Rootfs::directory(base()), spec)?;
     let exit = chamber.run(command, limits, sink, cancel)?;
     chamber.destroy()?;
     Ok(exit)
@@ -138,6 +137,14 @@ pub(crate) fn output_of(script: &str) -> String {
     let finished = run(&shell(script));
     assert_eq!(finished.exit.code(), Some(0), "{finished:?}");
     finished.stdout
+}
+
+/// Names another place for disks than the usual one.
+pub(crate) const DISKS: &str = "KILN_TEST_DISKS";
+
+/// Where disks are made. Unlike the place for temporary files it is on a disk everywhere.
+pub(crate) fn disks() -> PathBuf {
+    std::env::var_os(DISKS).map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)
 }
 
 /// The loop devices whose file is, or was, in a directory, each with that file. A mount that has no path shows only here.

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{AtFlags, Mode, OFlags, chmodat, fstatvfs, mkdirat, openat, statvfs};
+use rustix::fs::{AtFlags, Mode, OFlags, chmodat, fstatvfs, mkdirat, openat, statfs};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag,
@@ -224,15 +224,27 @@ fn roomy(bytes: u64) -> u64 {
     bytes.saturating_add(bytes / 16).saturating_add(LEAST)
 }
 
-/// A disk that the host cannot fill is none.
+/// A disk that is in memory, or for which the host has no room, is none.
 fn check_room(directory: &Path, bytes: u64) -> Result<(), Error> {
-    let host = statvfs(directory)
-        .map_err(|errno| Error::host(format!("cannot look at {}", directory.display()), errno))?;
-    let free = host.f_bavail.saturating_mul(host.f_frsize);
+    const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+    let shown = directory.display();
+    let host =
+        statfs(directory).map_err(|errno| Error::host(format!("cannot look at {shown}"), errno))?;
+    if IN_MEMORY
+        .iter()
+        .any(|kind| u64::try_from(host.f_type) == Ok(*kind))
+    {
+        let reason = io::Error::from(io::ErrorKind::Unsupported);
+        return Err(Error::host(format!("{shown} is in memory itself"), reason));
+    }
+    let block_bytes = u64::try_from(host.f_bsize).unwrap_or(0);
+    let free = host.f_bavail.saturating_mul(block_bytes);
     if free < bytes {
         let reason = io::Error::from(io::ErrorKind::StorageFull);
-        let what = format!("{} has room for {free} bytes", directory.display());
-        return Err(Error::host(what, reason));
+        return Err(Error::host(
+            format!("{shown} has room for {free} bytes"),
+            reason,
+        ));
     }
     Ok(())
 }
