@@ -14,6 +14,9 @@ use crate::{
 const USER_NAMESPACES: &str = "allow user namespaces: sysctl -w user.max_user_namespaces=15000 \
      kernel.unprivileged_userns_clone=1 kernel.apparmor_restrict_unprivileged_userns=0";
 
+/// Every host has this directory, and what is there outlives a boot.
+const ON_DISK: &str = "/var/tmp";
+
 /// This host.
 #[derive(Clone, Copy, Debug)]
 pub struct Host;
@@ -77,8 +80,7 @@ fn run_in_empty_chamber(clock: Arc<dyn Clock>) -> Result<Vec<Layer>, Error> {
         missing_limits: Missing::Accept,
         ..ChamberSpec::default()
     };
-    let mut chamber =
-        Namespaces::new(clock, std::env::temp_dir()).prepare(&Rootfs::empty(), &spec)?;
+    let mut chamber = Namespaces::new(clock, ON_DISK).prepare(&Rootfs::empty(), &spec)?;
     // Before exec the command is still the guest program, so this names it without a file in the chamber.
     let command = Command::new(["/proc/self/exe", "probe"]);
     let exit = chamber.run(

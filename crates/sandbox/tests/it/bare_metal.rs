@@ -1,7 +1,7 @@
 //! A machine that plays the bare-metal host: control groups of version 2, swap, and knobs that nobody else needs. The
 //! tests of limits run in it again, and tuning is tried on its kernel.
 //!
-//! The machine is emulated, its disk is its memory, and this test program is what it runs.
+//! The machine is emulated, has a disk for what commands write, and this test program is what it runs.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -33,6 +33,9 @@ const ALIVE: &str = "the bare-metal host is alive";
 const SILENCE: Duration = Duration::from_mins(3);
 const MACHINES: u32 = 3;
 
+/// Of the machine's disk.
+const DISK_BYTES: u64 = 2 << 30;
+
 /// QEMU, the kind of machine and its console, for this host's kind of processor.
 const MACHINE: [&str; 3] = if cfg!(target_arch = "aarch64") {
     ["qemu-system-aarch64", "virt", "ttyAMA0"]
@@ -56,7 +59,7 @@ exec /bin/busybox switch_root /new /start
 
 const START: &str = "#!/bin/busybox sh
 export PATH=/bin HOME=/ KILN_TEST_BASE_PLACE=/place RUST_BACKTRACE=0
-mkdir -p /proc /sys /dev /run /tmp /swap
+mkdir -p /proc /sys /dev /run /tmp /swap /var/tmp
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
@@ -64,6 +67,7 @@ mount -t tmpfs tmp /tmp
 mount -t tmpfs run /run
 mount -t cgroup2 groups /sys/fs/cgroup
 for module in overlay loop; do insmod /modules/$module.ko; done
+mke2fs /dev/nvme0n1 >/dev/null && mount -t ext4 /dev/nvme0n1 /var/tmp
 dd if=/dev/zero of=/swap/file bs=1M count=128 2>/dev/null
 losetup /dev/loop0 /swap/file && mkswap /dev/loop0 >/dev/null && swapon /dev/loop0
 echo '+cpu +memory +pids +cpuset' > /sys/fs/cgroup/cgroup.subtree_control
@@ -88,7 +92,7 @@ service() {
     sh -c 'echo $$ > /sys/fs/cgroup/$1/cgroup.procs; shift; exec /bin/tests \"$@\"' sh \"$@\"
 }
 all() {
-    service tests.service --test-threads=2 bounds:: leftovers:: && \\
+    service tests.service --test-threads=2 bounds:: leftovers:: disk::more_can disk::each_run && \\
     KILN_TEST_ROLE='bare-metal host' service kiln.service --nocapture --exact bare_metal::plays_a_bare_metal_host
     echo ended with $?
 }
@@ -102,16 +106,21 @@ fn limits_and_tuning_hold_on_a_bare_metal_host_with_version_two_groups() {
     let kernel = GuestKernel::find().expect("no guest kernel: run `cargo xtask setup`");
     let directory = tempfile::tempdir().unwrap();
     let initramfs = pack(directory.path(), &kernel);
+    let disk = directory.path().join("disk");
+    fs::File::create(&disk)
+        .unwrap()
+        .set_len(DISK_BYTES)
+        .unwrap();
     let said = (0..MACHINES)
-        .find_map(|_| live_through(&kernel, &initramfs))
+        .find_map(|_| live_through(&kernel, &initramfs, &disk))
         .expect("no machine lived on");
     assert!(said.contains(WELL), "{said}");
     assert!(said.contains("test result: ok."), "{said}");
 }
 
 /// What a machine said until it was switched off; nothing if it fell silent before.
-fn live_through(kernel: &GuestKernel, initramfs: &Path) -> Option<String> {
-    let mut machine = start(kernel, initramfs);
+fn live_through(kernel: &GuestKernel, initramfs: &Path, disk: &Path) -> Option<String> {
+    let mut machine = start(kernel, initramfs, disk);
     let console = BufReader::new(machine.stdout.take().unwrap());
     let (line, lines) = mpsc::channel();
     let listener = thread::spawn(move || {
@@ -139,7 +148,7 @@ fn live_through(kernel: &GuestKernel, initramfs: &Path) -> Option<String> {
     (!fell_silent).then_some(said)
 }
 
-fn start(kernel: &GuestKernel, initramfs: &Path) -> Child {
+fn start(kernel: &GuestKernel, initramfs: &Path, disk: &Path) -> Child {
     let [qemu, machine, console] = MACHINE;
     Process::new(qemu)
         .args("-nodefaults -no-user-config -display none -no-reboot -serial stdio".split(' '))
@@ -150,6 +159,12 @@ fn start(kernel: &GuestKernel, initramfs: &Path) -> Child {
         .arg(kernel.image())
         .arg("-initrd")
         .arg(initramfs)
+        .arg("-drive")
+        .arg(format!(
+            "file={},format=raw,if=none,id=disk,cache=unsafe",
+            disk.display()
+        ))
+        .args(["-device", "nvme,drive=disk,serial=kiln"])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()

@@ -119,7 +119,8 @@ fn a_full_disk_is_an_error_for_the_command_and_not_for_the_host() {
     ));
     assert!(finished.stderr.contains("No space left"), "{finished:?}");
     let size: u64 = finished.stdout.trim().parse().unwrap();
-    assert!(size <= 16 << 20, "{size}");
+    // And what the chamber itself did not need.
+    assert!(size <= (16 << 20) + (1 << 19), "{size}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use kiln_sandbox::{
 };
 
 use crate::base::base;
-use crate::support::{Finished, HostClock, limits, shell, spec, try_run};
+use crate::support::{Finished, HostClock, disks, disks_in, limits, shell, spec, try_run};
 
 const MIB: u64 = 1 << 20;
 
@@ -14,13 +14,13 @@ const MIB: u64 = 1 << 20;
 fn wide() -> ChamberSpec {
     ChamberSpec {
         memory_bytes: 64 * MIB,
-        disk_bytes: 512 * MIB,
+        disk_bytes: 256 * MIB,
         ..spec()
     }
 }
 
 fn chamber(spec: &ChamberSpec) -> Box<dyn Chamber> {
-    Namespaces::new(HostClock::new(), std::env::temp_dir())
+    Namespaces::new(HostClock::new(), disks())
         .prepare(&Rootfs::directory(base()), spec)
         .unwrap()
 }
@@ -53,14 +53,14 @@ fn filled_bytes(finished: &Finished) -> u64 {
 
 #[test]
 fn more_can_be_written_than_fits_into_memory() {
-    let script = "dd if=/dev/zero of=/big bs=1M count=400 2>/dev/null && stat -c %s /big";
+    let script = "dd if=/dev/zero of=/big bs=1M count=200 2>/dev/null && stat -c %s /big";
     let finished = try_run(&shell(script), &wide(), &limits()).unwrap();
     assert_eq!(finished.exit.outcome, Outcome::Exited(0), "{finished:?}");
-    assert_eq!(finished.stdout, "419430400\n");
+    assert_eq!(finished.stdout, "209715200\n");
     assert_eq!(finished.exit.usage.oom_kills, Some(0));
     let (applied, detail) = disk_layer(&finished.exit);
     assert!(applied, "{detail}");
-    assert!(detail.contains("536870912 bytes"), "{detail}");
+    assert!(detail.contains("268435456 bytes"), "{detail}");
 }
 
 #[test]
@@ -126,7 +126,8 @@ fn more_files_than_are_removed_one_by_one_are_gone_for_the_next_run_too() {
 
 #[test]
 fn a_disk_goes_on_to_the_next_job_with_nothing_on_it() {
-    let backend = Namespaces::new(HostClock::new(), std::env::temp_dir());
+    let place = tempfile::tempdir_in(disks()).unwrap();
+    let backend = Namespaces::new(HostClock::new(), place.path());
     let mut first = None;
     for _ in 0..3 {
         let mut chamber = backend
@@ -136,10 +137,81 @@ fn a_disk_goes_on_to_the_next_job_with_nothing_on_it() {
             &mut *chamber,
             &shell(&format!("ls /fill 2>/dev/null; {FILL}")),
         );
-        let written = filled_bytes(&finished);
-        assert_eq!(*first.get_or_insert(written), written);
+        let found = (filled_bytes(&finished), disks_in(place.path()));
+        assert_eq!(*first.get_or_insert_with(|| found.clone()), found);
+        chamber.destroy().unwrap();
+        assert_eq!(disks_in(place.path()), found.1);
+    }
+    drop(backend);
+    assert_eq!(disks_in(place.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_disk_that_has_grown_is_not_kept() {
+    let place = tempfile::tempdir_in(disks()).unwrap();
+    let backend = Namespaces::new(HostClock::new(), place.path());
+    let mut chamber = backend
+        .prepare(&Rootfs::directory(base()), &wide())
+        .unwrap();
+    filled_bytes(&run_in(&mut *chamber, &shell(FILL)));
+    let before = disks_in(place.path());
+    assert_eq!(before.len(), 1);
+    run_in(&mut *chamber, &shell("true"));
+    let after = disks_in(place.path());
+    assert_eq!(after.len(), 1);
+    assert_ne!(before, after);
+    filled_bytes(&run_in(&mut *chamber, &shell(FILL)));
+    chamber.destroy().unwrap();
+    assert_eq!(disks_in(place.path()), Vec::<String>::new());
+}
+
+#[test]
+fn few_disks_are_kept() {
+    let place = tempfile::tempdir_in(disks()).unwrap();
+    let backend = Namespaces::new(HostClock::new(), place.path());
+    let chambers: Vec<_> = (1..=4)
+        .map(|factor| ChamberSpec {
+            disk_bytes: factor * MIB,
+            ..spec()
+        })
+        .map(|spec| backend.prepare(&Rootfs::directory(base()), &spec).unwrap())
+        .collect();
+    assert_eq!(disks_in(place.path()).len(), 4);
+    for chamber in chambers {
         chamber.destroy().unwrap();
     }
+    assert_eq!(disks_in(place.path()).len(), 2);
+}
+
+#[test]
+fn a_disk_in_memory_is_none() {
+    // No host has this on a disk.
+    let backend = Namespaces::new(HostClock::new(), "/dev/shm");
+    let mut chamber = backend
+        .prepare(&Rootfs::directory(base()), &spec())
+        .unwrap();
+    let finished = run_in(&mut *chamber, &shell("true"));
+    let (applied, detail) = disk_layer(&finished.exit);
+    assert!(!applied, "{detail}");
+    assert!(detail.contains("/dev/shm is in memory"), "{detail}");
+}
+
+#[test]
+fn without_a_place_for_disks_there_is_memory_and_it_is_said() {
+    let place = tempfile::tempdir_in(disks()).unwrap();
+    let backend = Namespaces::new(HostClock::new(), place.path().join("missing"));
+    let mut chamber = backend
+        .prepare(&Rootfs::directory(base()), &spec())
+        .unwrap();
+    let finished = run_in(&mut *chamber, &shell("echo x > /file && cat /file"));
+    assert_eq!(finished.stdout, "x\n");
+    let (applied, detail) = disk_layer(&finished.exit);
+    assert!(!applied, "{detail}");
+    assert!(
+        detail.contains("count against the memory limit"),
+        "{detail}"
+    );
+    assert!(detail.contains("missing"), "{detail}");
 }
 
 #[test]

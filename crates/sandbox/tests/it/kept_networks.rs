@@ -7,7 +7,7 @@ use kiln_sandbox::{Backend, Chamber, FAR_AHEAD, Namespaces, Rootfs};
 
 use crate::base::base;
 use crate::place::Place;
-use crate::support::{HostClock, shell, spec};
+use crate::support::{HostClock, disks, shell, spec};
 
 /// More than the chambers that can be in the making and at their end at once.
 const RUNS: usize = 8;
@@ -36,7 +36,7 @@ fn say_in_each(chamber: &mut dyn Chamber, script: &str) -> Vec<String> {
 
 /// What many runs of it find when they begin is what the first one found, and each has another network.
 fn leaves_nothing_to_be_found(script: &str) {
-    let backend = Namespaces::new(HostClock::new(), std::env::temp_dir());
+    let backend = Namespaces::new(HostClock::new(), disks());
     let found = say_in_each(
         &mut *chamber(&backend),
         &format!("{LOOK}; {{ {script}; }} >&2"),
@@ -55,7 +55,7 @@ fn leaves_nothing_to_be_found(script: &str) {
 
 #[test]
 fn a_network_that_nothing_came_through_is_used_again() {
-    let backend = Namespaces::new(HostClock::new(), std::env::temp_dir());
+    let backend = Namespaces::new(HostClock::new(), disks());
     let numbers = say_in_each(&mut *chamber(&backend), "network");
     let different: BTreeSet<&String> = numbers.iter().collect();
     // An ordinary user cannot hand one on.
@@ -80,7 +80,7 @@ fn what_outlives_its_socket_is_not_to_be_seen_by_others() {
 
 #[test]
 fn one_job_never_has_the_network_of_another() {
-    let backend = Namespaces::new(HostClock::new(), std::env::temp_dir());
+    let backend = Namespaces::new(HostClock::new(), disks());
     let mut seen = BTreeSet::new();
     for _ in 0..2 {
         // Both live, and take turns.

@@ -18,7 +18,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::base::base;
-use crate::support::{HostClock, limits, run_into, shell, spec};
+use crate::support::{DISKS, HostClock, disks, disks_in, limits, run_into, shell, spec};
 
 const ROLE: &str = "KILN_TEST_ROLE";
 
@@ -36,8 +36,10 @@ fn plays_the_role_it_is_given() {
 #[test]
 fn runs_of_every_kind_leave_nothing() {
     let temporary = tempfile::tempdir().unwrap();
+    let place = tempfile::tempdir_in(disks()).unwrap();
     let output = in_role("tidy")
         .env("TMPDIR", temporary.path())
+        .env(DISKS, place.path())
         .output()
         .unwrap();
     assert!(
@@ -60,9 +62,9 @@ fn a_chamber_that_is_made_for_a_later_run_ends_with_its_host_too() {
 }
 
 fn kill_and_look(role: &str, chambers: usize, least_members: usize) {
-    let temporary = tempfile::tempdir().unwrap();
+    let place = tempfile::tempdir_in(disks()).unwrap();
     let mut host = in_role(role)
-        .env("TMPDIR", temporary.path())
+        .env(DISKS, place.path())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -80,7 +82,7 @@ fn kill_and_look(role: &str, chambers: usize, least_members: usize) {
         .map(|pid| pidfd_open(Pid::from_raw(*pid).unwrap(), PidfdFlags::empty()).unwrap())
         .collect();
 
-    assert_eq!(disks_in(temporary.path()).len(), 1);
+    assert_eq!(disks_in(place.path()).len(), 1);
 
     host.kill().unwrap();
     host.wait().unwrap();
@@ -88,7 +90,7 @@ fn kill_and_look(role: &str, chambers: usize, least_members: usize) {
     for process in &watched {
         assert!(ends_soon(process), "a process outlived its host");
     }
-    assert_eq!(disks_in(temporary.path()), Vec::<PathBuf>::new());
+    assert_eq!(disks_in(place.path()), Vec::<String>::new());
     sweep().unwrap();
     assert_eq!(groups_of(host.id()), Vec::<PathBuf>::new());
 }
@@ -96,7 +98,7 @@ fn kill_and_look(role: &str, chambers: usize, least_members: usize) {
 /// Runs after which others were expected that never came.
 fn make_some_ahead_for_nothing() {
     for (further, made) in [(0, 0), (1, 1), (FAR_AHEAD, 2), (u32::MAX, 2)] {
-        let backend = Namespaces::new(HostClock::new(), std::env::temp_dir());
+        let backend = Namespaces::new(HostClock::new(), disks());
         let mut chamber = backend
             .prepare(&Rootfs::directory(base()), &spec())
             .unwrap();
@@ -213,7 +215,7 @@ fn run_until_killed(further: u32) {
         timeout: None,
         ..limits()
     };
-    let backend = Namespaces::new(HostClock::new(), std::env::temp_dir());
+    let backend = Namespaces::new(HostClock::new(), disks());
     let mut chamber = backend
         .prepare(&Rootfs::directory(base()), &spec())
         .unwrap();
@@ -232,7 +234,7 @@ struct Remains {
     groups: Vec<PathBuf>,
     children: String,
     temporary: BTreeSet<PathBuf>,
-    disks: Vec<PathBuf>,
+    disks: Vec<String>,
     descriptors: usize,
 }
 
@@ -249,21 +251,10 @@ impl Remains {
             groups: groups_of(std::process::id()),
             children: children.collect(),
             temporary: temporary.collect(),
-            disks: disks_in(&std::env::temp_dir()),
+            disks: disks_in(&disks()),
             descriptors: fs::read_dir("/proc/self/fd").unwrap().count(),
         }
     }
-}
-
-/// The loop devices whose file is, or was, in a directory. A mount that has no path shows only here.
-fn disks_in(directory: &Path) -> Vec<PathBuf> {
-    let devices = fs::read_dir("/sys/block").unwrap();
-    let devices = devices.map(|entry| entry.unwrap().path());
-    let is_there = |device: &PathBuf| {
-        fs::read_to_string(device.join("loop/backing_file"))
-            .is_ok_and(|file| Path::new(file.trim_end()).starts_with(directory))
-    };
-    devices.filter(is_there).collect()
 }
 
 /// This test program again, in another role.

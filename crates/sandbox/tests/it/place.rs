@@ -11,7 +11,7 @@ use kiln_sandbox::{
 };
 
 use crate::base::base;
-use crate::support::{HostClock, limits, spec};
+use crate::support::{HostClock, disks, limits, spec};
 
 /// What a run gave.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(crate) struct Place {
 }
 
 pub(crate) fn namespace() -> Place {
-    Place::new(|clock| Arc::new(Namespaces::new(clock, std::env::temp_dir())))
+    Place::new(|clock| Arc::new(Namespaces::new(clock, disks())))
 }
 
 /// No chambers at all.

@@ -5,7 +5,7 @@ use std::fs;
 use kiln_sandbox::{Backend, CancelToken, Command, Namespaces, Outcome, Rootfs, Transcript};
 
 use crate::base::base;
-use crate::support::{HostClock, limits, output_of, run, shell, spec};
+use crate::support::{HostClock, disks, limits, output_of, run, shell, spec};
 
 const EPERM: &str = "1\n";
 const ENOSYS: &str = "38\n";
@@ -244,7 +244,7 @@ fn only_the_standard_streams_are_open() {
 
 #[test]
 fn the_base_stays_as_it_was_and_every_run_starts_from_it() {
-    let mut chamber = Namespaces::new(HostClock::new(), std::env::temp_dir())
+    let mut chamber = Namespaces::new(HostClock::new(), disks())
         .prepare(&Rootfs::directory(base()), &spec())
         .unwrap();
     let mut run = |script: &str| {
@@ -275,7 +275,7 @@ fn several_layers_make_one_root() {
     fs::create_dir(top.path().join("etc")).unwrap();
     fs::write(top.path().join("etc/release"), "top\n").unwrap();
     let rootfs = Rootfs::layers(vec![top.path().to_owned(), base().to_owned()]);
-    let mut chamber = Namespaces::new(HostClock::new(), std::env::temp_dir())
+    let mut chamber = Namespaces::new(HostClock::new(), disks())
         .prepare(&rootfs, &spec())
         .unwrap();
     let mut transcript = Transcript::default();
@@ -295,7 +295,7 @@ fn several_layers_make_one_root() {
 fn a_base_whose_dev_is_a_link_is_refused() {
     let trap = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink("/etc", trap.path().join("dev")).unwrap();
-    let mut chamber = Namespaces::new(HostClock::new(), std::env::temp_dir())
+    let mut chamber = Namespaces::new(HostClock::new(), disks())
         .prepare(&Rootfs::directory(trap.path()), &spec())
         .unwrap();
     let cancel = CancelToken::new().unwrap();
@@ -318,7 +318,7 @@ fn a_base_without_a_tmp_gets_one_for_everybody() {
     let bare = tempfile::tempdir().unwrap();
     fs::create_dir(bare.path().join("bin")).unwrap();
     fs::copy(base().join("bin/busybox"), bare.path().join("bin/sh")).unwrap();
-    let mut chamber = Namespaces::new(HostClock::new(), std::env::temp_dir())
+    let mut chamber = Namespaces::new(HostClock::new(), disks())
         .prepare(&Rootfs::directory(bare.path()), &spec())
         .unwrap();
     let command = Command {

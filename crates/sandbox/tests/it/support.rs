@@ -1,5 +1,7 @@
 //! A clock, and a short way to run a script.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
@@ -119,8 +121,7 @@ pub(crate) fn run_by_clock(
     limits: &Limits,
     cancel: &CancelToken,
 ) -> Result<Exit, Error> {
-    let mut chamber =
-        Namespaces::new(clock, std::env::temp_dir()).prepare(&Rootfs::directory(base()), spec)?;
+    let mut chamber = Namespaces::new(clock, disks()).prepare(&Rootfs::directory(base()), spec)?;
     let exit = chamber.run(command, limits, sink, cancel)?;
     chamber.destroy()?;
     Ok(exit)
@@ -136,4 +137,24 @@ pub(crate) fn output_of(script: &str) -> String {
     let finished = run(&shell(script));
     assert_eq!(finished.exit.code(), Some(0), "{finished:?}");
     finished.stdout
+}
+
+/// Names another place for disks than the usual one.
+pub(crate) const DISKS: &str = "KILN_TEST_DISKS";
+
+/// Where disks are made. Unlike the place for temporary files it is on a disk everywhere.
+pub(crate) fn disks() -> PathBuf {
+    std::env::var_os(DISKS).map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)
+}
+
+/// The loop devices whose file is, or was, in a directory, each with that file. A mount that has no path shows only here.
+pub(crate) fn disks_in(directory: &Path) -> Vec<String> {
+    let devices = fs::read_dir("/sys/block").unwrap();
+    let disks = devices.filter_map(|entry| {
+        let device = entry.unwrap().path();
+        let file = fs::read_to_string(device.join("loop/backing_file")).ok()?;
+        let is_there = Path::new(&file).starts_with(directory);
+        is_there.then(|| format!("{} {file}", device.display()))
+    });
+    disks.collect()
 }

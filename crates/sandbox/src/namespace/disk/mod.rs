@@ -13,13 +13,14 @@ mod plot;
 mod remove;
 mod superblock;
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::fs::{AtFlags, Mode, OFlags, chmodat, fstatvfs, mkdirat, openat, statvfs};
+use rustix::fs::{AtFlags, Mode, OFlags, chmodat, fstatvfs, mkdirat, openat, statfs};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsconfig_set_flag,
@@ -46,39 +47,58 @@ const MOST_GROWTH_BYTES: u64 = 32 << 20;
 /// Nothing of this disk is read after a crash, so nothing need be written in order, or soon.
 const OPTIONS: [&str; 3] = ["nobarrier", "noinit_itable", "noauto_da_alloc"];
 
-/// Where disks come from, and where one waits for the next job that needs the same.
+/// As many as a job has chambers: one, or two that take turns.
+const KEPT: usize = 2;
+
+/// Where disks come from, and where they wait for the next job that needs the same.
 #[derive(Debug)]
 pub(super) struct Disks {
     directory: PathBuf,
-    kept: Mutex<Option<Disk>>,
+    /// The one that was used last comes last.
+    kept: Mutex<VecDeque<Disk>>,
 }
 
 impl Disks {
     pub(super) fn new(directory: PathBuf) -> Self {
         Self {
             directory,
-            kept: Mutex::new(None),
+            kept: Mutex::default(),
         }
     }
 
     /// A disk with nothing on it. Fails where this host, or this user, has none to give.
     pub(super) fn take(&self, spec: &ChamberSpec) -> Result<Disk, Error> {
         let size = Size::of(spec);
-        let kept = self.lock().take();
-        match kept {
-            Some(disk) if disk.size == size => Ok(disk),
-            Some(_) | None => Disk::make(&self.directory, size),
+        check_room(&self.directory, size.bytes)?;
+        match self.take_kept(size) {
+            Some(disk) => Ok(disk),
+            None => Disk::make(&self.directory, size),
         }
+    }
+
+    fn take_kept(&self, size: Size) -> Option<Disk> {
+        let mut kept = self.lock();
+        let at = kept.iter().rposition(|disk| disk.size == size)?;
+        kept.remove(at)
     }
 
     /// Takes back one that nobody uses any more.
     pub(super) fn give_back(&self, disk: Disk) {
-        if !disk.is_worn() {
-            *self.lock() = Some(disk);
+        if disk.is_worn() {
+            return;
         }
+        let mut kept = self.lock();
+        kept.push_back(disk);
+        let one_too_many = if kept.len() > KEPT {
+            kept.pop_front()
+        } else {
+            None
+        };
+        drop(kept);
+        drop(one_too_many);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Disk>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Disk>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -117,7 +137,6 @@ impl Disk {
         // Whoever may not have one finds out before anything is made.
         let context = fsopen("ext4", FsOpenFlags::FSOPEN_CLOEXEC)
             .map_err(|errno| Error::host("cannot have an ext4 file system", errno))?;
-        check_room(directory, size.bytes)?;
         let file = scratch::create(directory, roomy(size.bytes), size.inodes + CHAMBERS_INODES)?;
         let wanted_blocks = size.bytes.div_ceil(BLOCK_BYTES.into()) + CHAMBERS_BLOCKS;
         superblock::adapt(file.file(), wanted_blocks).map_err(failed("cannot make a disk"))?;
@@ -205,15 +224,27 @@ fn roomy(bytes: u64) -> u64 {
     bytes.saturating_add(bytes / 16).saturating_add(LEAST)
 }
 
-/// A disk that the host cannot fill is none.
+/// A disk that is in memory, or for which the host has no room, is none.
 fn check_room(directory: &Path, bytes: u64) -> Result<(), Error> {
-    let host = statvfs(directory)
-        .map_err(|errno| Error::host(format!("cannot look at {}", directory.display()), errno))?;
-    let free = host.f_bavail.saturating_mul(host.f_frsize);
+    const IN_MEMORY: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+    let shown = directory.display();
+    let host =
+        statfs(directory).map_err(|errno| Error::host(format!("cannot look at {shown}"), errno))?;
+    if IN_MEMORY
+        .iter()
+        .any(|kind| u64::try_from(host.f_type) == Ok(*kind))
+    {
+        let reason = io::Error::from(io::ErrorKind::Unsupported);
+        return Err(Error::host(format!("{shown} is in memory itself"), reason));
+    }
+    let block_bytes = u64::try_from(host.f_bsize).unwrap_or(0);
+    let free = host.f_bavail.saturating_mul(block_bytes);
     if free < bytes {
         let reason = io::Error::from(io::ErrorKind::StorageFull);
-        let what = format!("{} has room for {free} bytes", directory.display());
-        return Err(Error::host(what, reason));
+        return Err(Error::host(
+            format!("{shown} has room for {free} bytes"),
+            reason,
+        ));
     }
     Ok(())
 }
