@@ -69,6 +69,8 @@ impl NamespaceChamber {
             && disk.is_worn()
         {
             self.line = Line::default();
+            // It makes room for the other.
+            self.blueprint.backing = Backing::Memory(String::new());
             let Blueprint { spec, layers, .. } = &self.blueprint;
             self.blueprint.backing = disk_for(&self.disks, spec, layers.len());
         }

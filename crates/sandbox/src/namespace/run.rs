@@ -48,10 +48,10 @@ pub(crate) fn run(
     let surroundings = watch.end();
     if talk.is_ok() {
         look_ahead();
-        // Nobody but PID 1 is left there, and its end takes a while.
-        if let Some(plot) = &plot {
-            plot.clear();
-        }
+    }
+    // The command is gone with all that it has started, and the end of PID 1 takes a while.
+    if let (Some(_), Some(plot)) = (&conversation.end, &plot) {
+        plot.clear();
     }
     // Only when every process is gone are the group's figures final.
     drop(guest);

@@ -147,14 +147,15 @@ pub(crate) fn disks() -> PathBuf {
     std::env::var_os(DISKS).map_or_else(|| PathBuf::from("/var/tmp"), PathBuf::from)
 }
 
-/// The loop devices whose file is, or was, in a directory, each with that file. A mount that has no path shows only here.
+/// The loop devices whose file is, or was, in a directory, each with the number that a disk never has again. A mount that has
+/// no path shows only here.
 pub(crate) fn disks_in(directory: &Path) -> Vec<String> {
     let devices = fs::read_dir("/sys/block").unwrap();
     let disks = devices.filter_map(|entry| {
         let device = entry.unwrap().path();
         let file = fs::read_to_string(device.join("loop/backing_file")).ok()?;
         let is_there = Path::new(&file).starts_with(directory);
-        is_there.then(|| format!("{} {file}", device.display()))
+        is_there.then(|| fs::read_to_string(device.join("diskseq")).unwrap())
     });
     disks.collect()
 }

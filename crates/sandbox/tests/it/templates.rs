@@ -76,7 +76,7 @@ fn a_machine_that_was_sealed_long_ago_knows_what_time_it_is() {
 const LEAVE_AND_LOOK: &str = "
     for place in / /tmp /dev/shm /bin; do ls $place/left 2>/dev/null; echo left > $place/left; done
     sleep 1000 &
-    ls /proc | grep -c '^[0-9]'
+    set -- /proc/[0-9]*; echo $#
     date +%s
     head -c 16 /dev/urandom | od -An -tx1
     cat /proc/sys/kernel/random/uuid";
