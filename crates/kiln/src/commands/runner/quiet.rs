@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use kiln_runner::QuietHost;
 use kiln_sandbox::quiet::{
-    Tuning, TuningError, TuningPlan, core_split, pin_this_thread, undo, usable_cores,
+    Tuning, TuningError, TuningPlan, core_split, pin_this_process, pin_this_thread, undo,
+    usable_cores,
 };
 
 use crate::commands::Context;
@@ -35,11 +36,11 @@ impl KeptHost {
         )
     }
 
-    /// This thread, and all it starts, keep to the housekeeping cores.
+    /// This process, and all it starts, keep to the housekeeping cores.
     fn new(quiet: QuietHost, tuning: Option<Arc<Tuning>>) -> Result<Self, Failure> {
         let usable = usable_cores()?;
         if let Some(cores) = quiet.cores() {
-            pin_this_thread(&cores.housekeeping)?;
+            pin_this_process(&cores.housekeeping)?;
         }
         Ok(Self {
             quiet,
@@ -70,8 +71,8 @@ impl Drop for KeptHost {
     }
 }
 
-/// Puts back what a killed runner left changed, then tunes if that is wanted, for a runner with so many slots. This thread, and
-/// all it starts, keep to the housekeeping cores.
+/// Puts back what a killed runner left changed, then tunes if that is wanted, for a runner with so many slots. This process,
+/// and all it starts, keep to the housekeeping cores.
 pub(super) fn quiet_host(
     context: &Context<'_>,
     data: &Path,
