@@ -74,6 +74,19 @@ a_receipt_tells_of_what_was_changed_under_a_job() {
     check 'what was there before is back' [ "$(swappiness)" = 60 ]
 }
 
+a_runner_that_is_asked_to_stop_before_it_is_up_puts_its_host_back() {
+    before=$(cat /proc/sys/kernel/randomize_va_space)
+    service kiln runner up --host http://127.0.0.1:1 --runner r --key k --runner-data /tmp/data --tuning on > /tmp/said 2>&1 &
+    runner=$!
+    # One of the first that it sets.
+    until [ "$(cat /proc/sys/kernel/randomize_va_space)" = 0 ]; do :; done
+    killall -TERM kiln
+    wait $runner
+    check 'a runner that is stopped early ends well' [ $? = 0 ]
+    check 'its host is put back' [ "$(cat /proc/sys/kernel/randomize_va_space)" = $before ]
+    check 'and nothing is left to be put back' [ ! -e /run/kiln-tuning.journal ]
+}
+
 a_killed_runner_is_undone_by_one_with_another_directory() {
     runs waits --tuning on > /tmp/said 2>&1 &
     until_so '[ "$(swappiness)" = 10 ] && [ -n "$(pidof sleep)" ]'
@@ -110,6 +123,7 @@ all() {
     an_image_runs_once_on_the_cores_of_a_partition
     a_second_runner_leaves_what_a_living_one_has_set
     a_receipt_tells_of_what_was_changed_under_a_job
+    a_runner_that_is_asked_to_stop_before_it_is_up_puts_its_host_back
     a_killed_runner_is_undone_by_one_with_another_directory
     a_runner_that_becomes_another_program_tunes_again
     echo 'the bare-metal host has tried everything'

@@ -1,7 +1,7 @@
 //! A runner that is killed in each of its phases leaves nothing behind after its next start.
 //!
-//! What it changes about its host (knobs) is tried on a host of its own, in the tests of `kiln-sandbox`, and so is a
-//! network.
+//! What it changes about its host (knobs) is tried on a host of its own, in `bare_metal.rs` and in the tests of `kiln-sandbox`,
+//! and a network in the latter.
 
 use std::fs;
 use std::os::fd::OwnedFd;

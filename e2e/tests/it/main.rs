@@ -11,6 +11,8 @@ mod cores;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod doctor;
+#[cfg(test)]
 mod engines;
 #[cfg(test)]
 mod kernel;
@@ -46,6 +48,8 @@ mod server;
 mod several_servers;
 #[cfg(test)]
 mod slots;
+#[cfg(test)]
+mod stopping;
 #[cfg(test)]
 mod unreadable;
 #[cfg(test)]

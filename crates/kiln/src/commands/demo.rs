@@ -43,10 +43,7 @@ pub(super) fn run(context: &Context<'_>, demo: &Demo) -> Result<Exit, Failure> {
     }
     let runtime = runtime()?;
     // Signals first: from here on an interrupt cleans up.
-    let mut stop = {
-        let _inside = runtime.enter();
-        StopSignals::install()?
-    };
+    let mut stop = StopSignals::install_in(&runtime)?;
     let directory = tempfile::Builder::new().prefix("kiln-demo-").tempdir()?;
     let outcome = runtime.block_on(async {
         context.terminal.progress("starting a server");

@@ -39,11 +39,13 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
     };
     let slots = slots(context)?;
     make_directory(&config.data_dir)?;
+    let runtime = runtime()?;
+    // Signals first: from here on who is asked to stop leaves the host as it was.
+    let mut stop = StopSignals::install_in(&runtime)?;
     let host = quiet_host(context, &config.data_dir, slots)?;
     let mut updates = settings.is_on("auto-update")?;
     let program = Program::current()?;
-    let next: Result<Next, Failure> = runtime()?.block_on(async {
-        let mut stop = StopSignals::install()?;
+    let next: Result<Next, Failure> = runtime.block_on(async {
         loop {
             let chambers = backend::chosen(context, &config.data_dir)?;
             let mut agents = agents(&config, slots, accepted(context)?, host.quiet(), chambers)?;
@@ -67,6 +69,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
             }
         }
     });
+    // What still runs ends with it.
+    drop(runtime);
     match next? {
         Next::End => Ok(Exit::Ok),
         Next::Become => {

@@ -249,6 +249,12 @@ impl StopSignals {
         })
     }
 
+    /// The same, before anything runs in this runtime.
+    pub(super) fn install_in(runtime: &tokio::runtime::Runtime) -> Result<Self, Failure> {
+        let _inside = runtime.enter();
+        Self::install()
+    }
+
     pub(super) async fn received(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}

@@ -455,7 +455,9 @@ fn lock(path: &Path) -> Result<File, TuningError> {
         .open(path);
     // Who may not write it can still see whether somebody holds it.
     let file = match ours {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => File::open(path),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            File::open(path).map_err(|_| error)
+        }
         ours => ours,
     }
     .map_err(failed)?;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use kiln_runner::QuietHost;
 use kiln_sandbox::quiet::{
-    Tuning, TuningError, TuningPlan, core_split, pin_this_thread, undo, usable_cores,
+    Tuning, TuningError, TuningPlan, core_split, pin_this_process, pin_this_thread, undo,
+    usable_cores,
 };
 
 use crate::commands::Context;
@@ -27,23 +28,26 @@ impl KeptHost {
 
     /// Without a word about its settings. Cores are split all the same, which needs no rights: with one slot, so that jobs
     /// that are measured have no runner in their way. Jobs that share a host are not measured, and may have all of it.
-    fn untuned(slots: u32) -> Result<Self, Failure> {
+    fn untuned(slots: u32, usable: Vec<u32>) -> Self {
         let split = core_split().filter(|_| slots == 1);
-        Self::new(
-            split.map_or_else(QuietHost::untouched, QuietHost::pinned),
-            None,
-        )
+        // Where nobody may say where it runs, jobs run anywhere, and their receipts name no cores.
+        let split = split.filter(|cores| pin_this_process(&cores.housekeeping).is_ok());
+        Self {
+            quiet: split.map_or_else(QuietHost::untouched, QuietHost::pinned),
+            tuning: None,
+            usable,
+        }
     }
 
-    /// This thread, and all it starts, keep to the housekeeping cores.
-    fn new(quiet: QuietHost, tuning: Option<Arc<Tuning>>) -> Result<Self, Failure> {
-        let usable = usable_cores()?;
+    fn tuned(tuning: Tuning, usable: Vec<u32>) -> Result<Self, Failure> {
+        let tuning = Arc::new(tuning);
+        let quiet = QuietHost::tuned(Arc::clone(&tuning));
         if let Some(cores) = quiet.cores() {
-            pin_this_thread(&cores.housekeeping)?;
+            pin_this_process(&cores.housekeeping)?;
         }
         Ok(Self {
             quiet,
-            tuning,
+            tuning: Some(tuning),
             usable,
         })
     }
@@ -70,31 +74,30 @@ impl Drop for KeptHost {
     }
 }
 
-/// Puts back what a killed runner left changed, then tunes if that is wanted, for a runner with so many slots. This thread, and
-/// all it starts, keep to the housekeeping cores.
+/// Puts back what a killed runner left changed, then tunes if that is wanted, for a runner with so many slots. This process,
+/// and all it starts, keep to the housekeeping cores.
 pub(super) fn quiet_host(
     context: &Context<'_>,
     data: &Path,
     slots: u32,
 ) -> Result<KeptHost, Failure> {
     put_back(context, data)?;
+    // Before there is a partition, whose cores are nobody else's.
+    let usable = usable_cores()?;
     if !context.settings.is_on("tuning")? {
-        return KeptHost::untuned(slots);
+        return Ok(KeptHost::untuned(slots, usable));
     }
     let knobs = context.settings.get("knobs").unwrap_or_default();
     let choices = knobs.split(',').filter(|choice| !choice.is_empty());
     let plan = TuningPlan::with_choices(choices)
         .map_err(|error| Failure::usage("--knobs is not understood").because(&error))?;
     match Tuning::apply(&plan, data) {
-        Ok(tuning) => {
-            let tuning = Arc::new(tuning);
-            KeptHost::new(QuietHost::tuned(Arc::clone(&tuning)), Some(tuning))
-        }
+        Ok(tuning) => KeptHost::tuned(tuning, usable),
         Err(TuningError::InUse) => {
             context
                 .terminal
                 .warn("another runner tunes this host: it is left as it is");
-            KeptHost::untuned(slots)
+            Ok(KeptHost::untuned(slots, usable))
         }
         Err(error) => Err(Failure::unexpected("this host cannot be tuned")
             .because(&error)

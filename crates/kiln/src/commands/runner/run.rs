@@ -23,11 +23,13 @@ pub(in crate::commands) fn run(context: &Context<'_>, wanted: &RunnerRun) -> Res
     log::install(context.settings.need("log")?)?;
     let data = PathBuf::from(context.settings.need("runner-data")?);
     make_directory(&data)?;
-    let host = quiet_host(context, &data, 1)?;
     let mut job = job(wanted)?;
     job.chamber.missing_limits = accepted(context)?;
-    let execution = runtime()?.block_on(async {
-        let mut stop = StopSignals::install()?;
+    let runtime = runtime()?;
+    // Signals first: from here on who is asked to stop leaves the host as it was.
+    let mut stop = StopSignals::install_in(&runtime)?;
+    let host = quiet_host(context, &data, 1)?;
+    let execution = runtime.block_on(async {
         let chambers = backend::chosen(context, &data)?;
         let home = Home {
             data: &data,

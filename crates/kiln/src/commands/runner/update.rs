@@ -8,6 +8,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use kiln_runner::{Offer, Program, Standing, UpdateError};
+use kiln_sandbox::quiet::{pin_this_thread, usable_cores};
 
 use crate::commands::Context;
 use crate::failure::Failure;
@@ -32,8 +33,15 @@ pub(in crate::commands) fn count_start() -> Result<(), Failure> {
         Standing::Settled => Ok(()),
         Standing::RolledBack => Err(become_it(&program)),
         Standing::OnTrial => {
+            let cores = usable_cores()?;
             let watch = std::thread::Builder::new().name("trial".to_owned());
-            watch.spawn(move || end_trial_after(&program, TRIAL, become_it))?;
+            watch.spawn(move || {
+                end_trial_after(&program, TRIAL, |program| {
+                    // The old program would take what this one kept to for all there is; it can do with that.
+                    let _ = pin_this_thread(&cores);
+                    become_it(program)
+                });
+            })?;
             Ok(())
         }
     }
