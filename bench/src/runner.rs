@@ -12,7 +12,9 @@ use kiln_runner::{
     Agent, AgentConfig, QuietHost, SandboxExecutor, SandboxExecutorConfig, Shutdown,
 };
 use kiln_sandbox::Namespaces;
+use kiln_sandbox::quiet::{core_split, pin_this_thread};
 use kiln_store::{SystemClock, SystemEntropy};
+use tokio::runtime::Handle;
 
 use crate::chamber::base;
 use crate::failure::Failure;
@@ -34,13 +36,25 @@ pub(crate) fn measure(
     say: &dyn Fn(&str),
 ) -> Result<Measurement, Failure> {
     say("runner: jobs of a cached image, one after another");
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|source| Failure::io("start a runtime", source))?;
+    let quiet = core_split().map_or_else(QuietHost::untouched, QuietHost::pinned);
+    let runtime = |kept: Vec<u32>| {
+        tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .on_thread_start(move || {
+                if !kept.is_empty() {
+                    // It was possible to ask which there are.
+                    let _ = pin_this_thread(&kept);
+                }
+            })
+            .build()
+            .map_err(|source| Failure::io("start a runtime", source))
+    };
+    let kept = quiet.cores().map(|cores| cores.housekeeping.clone());
+    let (servers, runner) = (runtime(Vec::new())?, runtime(kept.unwrap_or_default())?);
     let data = place.join("runner");
     let image = cached_image(place, &data)?;
-    let spans = runtime.block_on(run_jobs(&data, image, window.measured * ROUNDS))?;
+    let span = window.measured * ROUNDS;
+    let spans = servers.block_on(run_jobs(&data, image, span, quiet, runner.handle()))?;
     let millis = sorted(
         spans
             .iter()
@@ -102,12 +116,14 @@ async fn run_jobs(
     data: &Path,
     manifest: Vec<u8>,
     span: Duration,
+    quiet: QuietHost,
+    runner: &Handle,
 ) -> Result<Vec<Duration>, Failure> {
     let registry = Registry::serve(manifest).await?;
     let control_plane = ControlPlane::listen().await?;
     let shutdown = Shutdown::default();
-    let agent = agent(data, &control_plane.url())?;
-    let running = tokio::spawn(agent.run(shutdown.clone()));
+    let agent = agent(data, &control_plane.url(), quiet)?;
+    let running = runner.spawn(agent.run(shutdown.clone()));
     let measured = control_plane.hand_out(&registry, span).await;
     shutdown.stop.cancel();
     shutdown.drain.cancel();
@@ -116,15 +132,15 @@ async fn run_jobs(
     measured
 }
 
-/// As `kiln runner up` has it, on a host that is left as it is.
-fn agent(data: &Path, server_url: &str) -> Result<Agent, Failure> {
+/// As `kiln runner up` has it, on a host whose settings are left as they are.
+fn agent(data: &Path, server_url: &str, quiet: QuietHost) -> Result<Agent, Failure> {
     // There may be one already.
     drop(rustls::crypto::ring::default_provider().install_default());
     let wrong = |error: &dyn std::error::Error| Failure::Wrong(error.to_string());
     let clock = Arc::new(SystemClock::new());
     let executor = SandboxExecutor::open(
         SandboxExecutorConfig {
-            quiet: Some(QuietHost::untouched()),
+            quiet: Some(quiet),
             ..SandboxExecutorConfig::new(data.join("cache"))
         },
         Box::new(Namespaces::new(clock.clone(), data)),
