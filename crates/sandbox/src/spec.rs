@@ -99,7 +99,8 @@ pub struct ChamberSpec {
     pub cpus: u32,
     pub memory_bytes: u64,
     pub swap_bytes: u64,
-    /// What a run may write to its root.
+    /// What a run may write to its root. In a namespace chamber without a disk of its own it counts as memory too, as the layer
+    /// `disk` says.
     pub disk_bytes: u64,
     pub processes: u32,
     /// More than a loopback device.
