@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use kiln_e2e::{Town, kiln, shell_image, shell_layout};
-use kiln_model::Status;
+use kiln_e2e::{Town, kiln, shell_layout};
 use rustix::thread::{CpuSet, sched_getaffinity};
 use serde_json::{Value, json};
+
+use crate::stopping::busy;
 
 const TELL: &str = "while read -r line; do echo \"$line\"; done < /proc/self/status";
 
@@ -46,18 +47,9 @@ fn allowed(status: &str) -> Vec<usize> {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_agent_keeps_to_housekeeping_cores_while_a_job_has_the_others() {
     let town = Town::new();
-    let server = town.server(0, &[]);
-    let key = town.admin_key();
     // Long enough to be looked at while it runs.
-    let script = format!("{TELL}; sleep 1");
-    shell_image(town.path(), &server.url, &key, "test", "latest", &script).await;
-    let runner = town.runner(&server).await;
+    let (server, runner, job) = busy(&town, &format!("{TELL}; sleep 1")).await;
     let client = town.client(&server);
-    let report = Town::submit(&client, "test:latest").await.unwrap();
-    let job = report.job.unwrap();
-    while client.get_job("test", job).await.unwrap().status != Status::Running {
-        tokio::task::yield_now().await;
-    }
     // Any of them may be the one that says that the job is alive.
     let (system, jobs) = split();
     let threads = fs::read_dir(format!("/proc/{}/task", runner.process.id())).unwrap();

@@ -15,6 +15,9 @@ mod doctor;
 #[cfg(test)]
 mod engines;
 #[cfg(test)]
+#[path = "../../../crates/sandbox/tests/it/host_machine.rs"]
+mod host_machine;
+#[cfg(test)]
 mod kernel;
 #[cfg(test)]
 mod killed;

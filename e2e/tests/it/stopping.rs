@@ -7,7 +7,7 @@ use kiln_model::{JobUuid, Status};
 use rustix::process::Signal;
 
 /// A runner in the middle of a job of this script.
-async fn busy(town: &Town, script: &str) -> (ServerProcess, RunnerProcess, JobUuid) {
+pub(crate) async fn busy(town: &Town, script: &str) -> (ServerProcess, RunnerProcess, JobUuid) {
     let server = town.server(0, &[]);
     let key = town.admin_key();
     shell_image(town.path(), &server.url, &key, "test", "latest", script).await;

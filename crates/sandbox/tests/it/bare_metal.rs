@@ -4,20 +4,18 @@
 //! The machine is emulated, has a disk for what commands write, and this test program is what it runs.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command as Process, Stdio};
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
 
 use kiln_model::v0::KnobState;
 use kiln_sandbox::quiet::{ProbeLength, Tuning, TuningPlan, pin_this_thread, probe, undo};
 use kiln_sandbox::{ChamberSpec, GuestKernel, Outcome, sweep};
 
 use crate::base::{PLACE, base};
+use crate::host_machine::{self, archive, copy_libraries, copy_modules, run, write_program};
 use crate::support::{limits, shell, spec, try_run};
 
 const ROLE: &str = "KILN_TEST_ROLE";
@@ -28,24 +26,8 @@ const WELL: &str = "the bare-metal host is well";
 /// What the machine says now and then as long as it lives, whatever its tests do.
 const ALIVE: &str = "the bare-metal host is alive";
 
-/// An emulated machine can stop for good on a busy host. One that does not even say that it lives is not waited for, and another
-/// takes its place; what a living machine has to say about its tests counts at once.
-const SILENCE: Duration = Duration::from_mins(3);
-const MACHINES: u32 = 3;
-
 /// Of the machine's disk.
 const DISK_BYTES: u64 = 2 << 30;
-
-/// QEMU, the kind of machine and its console, for this host's kind of processor.
-const MACHINE: [&str; 3] = if cfg!(target_arch = "aarch64") {
-    ["qemu-system-aarch64", "virt", "ttyAMA0"]
-} else {
-    ["qemu-system-x86_64", "pc", "ttyS0"]
-};
-
-/// On a busy host an emulated timer ticks too seldom for the kernel's check of it, which then does without its interrupts, or
-/// without going on.
-const BOOT: &str = "quiet panic=-1 psi=1 nmi_watchdog=1 printk.devkmsg=on no_timer_check";
 
 /// From the kernel's initial root, which no chamber could leave, to one in memory with a group of our own, as a service
 /// manager would delegate it.
@@ -103,7 +85,7 @@ poweroff -f
 
 #[test]
 fn limits_and_tuning_hold_on_a_bare_metal_host_with_version_two_groups() {
-    let kernel = GuestKernel::find().expect("no guest kernel: run `cargo xtask setup`");
+    let kernel = host_machine::kernel();
     let directory = tempfile::tempdir().unwrap();
     let initramfs = pack(directory.path(), &kernel);
     let disk = directory.path().join("disk");
@@ -111,64 +93,9 @@ fn limits_and_tuning_hold_on_a_bare_metal_host_with_version_two_groups() {
         .unwrap()
         .set_len(DISK_BYTES)
         .unwrap();
-    let said = (0..MACHINES)
-        .find_map(|_| live_through(&kernel, &initramfs, &disk))
-        .expect("no machine lived on");
+    let said = host_machine::live(&kernel, &initramfs, Some(&disk));
     assert!(said.contains(WELL), "{said}");
     assert!(said.contains("test result: ok."), "{said}");
-}
-
-/// What a machine said until it was switched off; nothing if it fell silent before.
-fn live_through(kernel: &GuestKernel, initramfs: &Path, disk: &Path) -> Option<String> {
-    let mut machine = start(kernel, initramfs, disk);
-    let console = BufReader::new(machine.stdout.take().unwrap());
-    let (line, lines) = mpsc::channel();
-    let listener = thread::spawn(move || {
-        console
-            .split(b'\n')
-            .map_while(Result::ok)
-            .try_for_each(|bytes| line.send(String::from_utf8_lossy(&bytes).into_owned()))
-    });
-    let mut said = String::new();
-    let fell_silent = loop {
-        match lines.recv_timeout(SILENCE) {
-            Ok(line) => said.extend([line.as_str(), "\n"]),
-            Err(RecvTimeoutError::Disconnected) => break false,
-            Err(RecvTimeoutError::Timeout) => break true,
-        }
-    };
-    if fell_silent {
-        eprintln!("the machine fell silent after:\n{said}");
-        machine.kill().unwrap();
-    }
-    machine.wait().unwrap();
-    // It has nothing to read any more.
-    drop(lines);
-    let _ = listener.join().unwrap();
-    (!fell_silent).then_some(said)
-}
-
-fn start(kernel: &GuestKernel, initramfs: &Path, disk: &Path) -> Child {
-    let [qemu, machine, console] = MACHINE;
-    Process::new(qemu)
-        .args("-nodefaults -no-user-config -display none -no-reboot -serial stdio".split(' '))
-        .args("-accel tcg,thread=multi -cpu max -smp 2 -m 1280".split(' '))
-        .args(["-machine", machine, "-append"])
-        .arg(format!("console={console} {BOOT}"))
-        .arg("-kernel")
-        .arg(kernel.image())
-        .arg("-initrd")
-        .arg(initramfs)
-        .arg("-drive")
-        .arg(format!(
-            "file={},format=raw,if=none,id=disk,cache=unsafe",
-            disk.display()
-        ))
-        .args(["-device", "nvme,drive=disk,serial=kiln"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("qemu is not installed: run `cargo xtask setup`")
 }
 
 /// The other half of the test: does nothing unless the machine starts this program with a role.
@@ -402,20 +329,11 @@ fn tune_until_killed() {
 /// Makes the machine's initial root: this program with its libraries, busybox, and the base of all tests.
 fn pack(directory: &Path, kernel: &GuestKernel) -> PathBuf {
     let root = directory.join("root");
-    for place in ["bin", "modules", "place", "dev"] {
-        fs::create_dir_all(root.join(place)).unwrap();
-    }
-    fs::copy("/bin/busybox", root.join("bin/busybox")).unwrap();
-    let applets = Process::new("/bin/busybox").arg("--list").output().unwrap();
-    for applet in String::from_utf8_lossy(&applets.stdout).lines() {
-        if applet != "busybox" {
-            symlink("busybox", root.join("bin").join(applet)).unwrap();
-        }
-    }
+    host_machine::furnish(&root, &["place"]);
     let tests = root.join("bin/tests");
     fs::copy(std::env::current_exe().unwrap(), &tests).unwrap();
     copy_libraries(&tests, &root);
-    copy_modules(kernel, &root.join("modules"));
+    copy_modules(kernel, &["overlay.ko", "loop.ko"], &root);
     let name = base().file_name().unwrap();
     run(Process::new("cp")
         .arg("-a")
@@ -429,73 +347,4 @@ fn pack(directory: &Path, kernel: &GuestKernel) -> PathBuf {
             .replace("ALIVE_WORDS", ALIVE),
     );
     archive(&root, &directory.join("initramfs"))
-}
-
-fn copy_libraries(program: &Path, root: &Path) {
-    let listed = Process::new("ldd").arg(program).output().unwrap();
-    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
-    for library in listed
-        .split_ascii_whitespace()
-        .filter(|word| word.starts_with('/'))
-    {
-        let target = root.join(library.trim_start_matches('/'));
-        fs::create_dir_all(target.parent().unwrap()).unwrap();
-        fs::copy(library, target).unwrap();
-    }
-    // Where the loader itself lies differs between kinds of processors.
-    fs::create_dir_all(root.join("lib64")).unwrap();
-    fs::create_dir_all(root.join("lib")).unwrap();
-}
-
-fn copy_modules(kernel: &GuestKernel, to: &Path) {
-    let modules = kernel
-        .image()
-        .ancestors()
-        .nth(2)
-        .unwrap()
-        .join("lib/modules");
-    for name in ["overlay.ko", "loop.ko"] {
-        let found = Process::new("find")
-            .arg(&modules)
-            .args(["-name", name])
-            .output()
-            .unwrap();
-        let found = String::from_utf8_lossy(&found.stdout).into_owned();
-        let path = found
-            .lines()
-            .next()
-            .expect("the kernel's modules are beside it");
-        fs::copy(path, to.join(name)).unwrap();
-    }
-}
-
-fn write_program(path: &Path, text: &str) {
-    fs::write(path, text).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
-}
-
-fn archive(root: &Path, to: &Path) -> PathBuf {
-    let listed = Process::new("find")
-        .arg(".")
-        .current_dir(root)
-        .output()
-        .unwrap();
-    let mut cpio = Process::new("cpio")
-        .args(["--create", "--format=newc", "--quiet"])
-        .current_dir(root)
-        .stdin(Stdio::piped())
-        .stdout(fs::File::create(to).unwrap())
-        .spawn()
-        .expect("cpio is not installed: run `cargo xtask setup`");
-    cpio.stdin
-        .take()
-        .unwrap()
-        .write_all(&listed.stdout)
-        .unwrap();
-    assert!(cpio.wait().unwrap().success());
-    to.to_owned()
-}
-
-fn run(command: &mut Process) {
-    assert!(command.status().unwrap().success(), "{command:?}");
 }

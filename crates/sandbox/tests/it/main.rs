@@ -22,6 +22,8 @@ mod files;
 #[cfg(test)]
 mod firecracker;
 #[cfg(test)]
+mod host_machine;
+#[cfg(test)]
 mod hosts;
 #[cfg(test)]
 mod kept_networks;
