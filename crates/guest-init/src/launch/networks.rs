@@ -20,17 +20,17 @@ use crate::sys;
 const OURS: &str = "/proc/self/ns/net";
 
 /// More than one of them has, so far.
-const PART: usize = 8 << 10;
+const PART: usize = 4 << 10;
 
 /// How many sockets there are, in its first line. The others count those of the whole host.
 const SOCKETS: &str = "/proc/self/net/sockstat";
 
-/// Everything that a network counts, and the one thing of a command that can outlive its sockets without a packet.
-const COUNTS: [&str; 5] = [
+/// What a network counts of packets, and of attempts that came to none, and the one thing of a command that can outlive its
+/// sockets without a packet. What else is counted, in `netstat`, comes with packets: it is the longest of all to read.
+const COUNTS: [&str; 4] = [
     "/proc/self/net/dev",
     "/proc/self/net/snmp",
     "/proc/self/net/snmp6",
-    "/proc/self/net/netstat",
     "/proc/self/net/ip6_flowlabel",
 ];
 
@@ -38,6 +38,8 @@ const COUNTS: [&str; 5] = [
 pub(super) struct Networks {
     home: File,
     kept: Vec<Kept>,
+    /// For what was read last. Its memory is not given back: having it again costs more than reading.
+    now: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -71,6 +73,7 @@ impl Networks {
         let networks = Self {
             home,
             kept: Vec::new(),
+            now: Vec::new(),
         };
         networks.go_home().ok().map(|()| networks)
     }
@@ -79,7 +82,7 @@ impl Networks {
     pub(super) fn enter(&mut self, family: u64) -> Option<Network> {
         while let Some(index) = self.kept.iter().position(|kept| kept.is_free_for(family)) {
             let Kept { network, .. } = self.kept.swap_remove(index);
-            if network.is_as_new() && network.enter().is_ok() {
+            if network.is_as_new(&mut self.now) && network.enter().is_ok() {
                 return Some(network);
             }
         }
@@ -120,9 +123,11 @@ impl Network {
         sys::leave_network_namespace()?;
         sys::bring_loopback_up()?;
         let traces = Traces::of_ours()?;
+        let mut when_new = Vec::new();
+        traces.read(&mut when_new)?;
         Ok(Self {
             namespace: File::open(OURS)?,
-            when_new: traces.read()?,
+            when_new,
             traces,
         })
     }
@@ -131,8 +136,8 @@ impl Network {
         move_into_link_name_space(self.namespace.as_fd(), Some(LinkNameSpaceType::Network))
     }
 
-    fn is_as_new(&self) -> bool {
-        self.traces.read().is_ok_and(|now| now == self.when_new)
+    fn is_as_new(&self, now: &mut Vec<u8>) -> bool {
+        self.traces.read(now).is_ok() && *now == self.when_new
     }
 }
 
@@ -156,15 +161,14 @@ impl Traces {
         })
     }
 
-    fn read(&self) -> io::Result<Vec<u8>> {
-        let mut traces = Vec::with_capacity(4 * PART);
-        read_to(&mut traces, &self.sockets)?;
+    fn read(&self, traces: &mut Vec<u8>) -> io::Result<()> {
+        traces.clear();
+        read_to(traces, &self.sockets)?;
         let first_line = traces.iter().position(|byte| *byte == b'\n');
         traces.truncate(first_line.unwrap_or(0));
-        for counts in &self.counts {
-            read_to(&mut traces, counts)?;
-        }
-        Ok(traces)
+        self.counts
+            .iter()
+            .try_for_each(|counts| read_to(traces, counts))
     }
 }
 
