@@ -6,7 +6,7 @@ use kiln_model::Millis;
 use kiln_model::v0::{CpuSample, Frequency, Pressure};
 
 use crate::cgroup::Group;
-use crate::surroundings::{Clocks, PressureFiles, Steal, Waited, cpu_of_tree};
+use crate::surroundings::{HostFiles, PressureFiles, Waited, cpu_of_tree};
 
 /// How often CPU time is sampled at first.
 const INTERVAL: Duration = Duration::from_secs(5);
@@ -26,6 +26,7 @@ pub(crate) struct Surroundings {
 /// Watches one run.
 pub(crate) struct Watch<'a> {
     group: &'a Group,
+    host: &'static HostFiles,
     state: State,
     surroundings: Surroundings,
 }
@@ -37,9 +38,10 @@ enum State {
         /// From which all others of the chamber came.
         process: Option<u32>,
         samples: Samples,
-        steal: Option<(Duration, Steal)>,
-        waited: Option<(Waited, PressureFiles)>,
-        clocks: Clocks,
+        stolen: Option<Duration>,
+        waited: Option<Waited>,
+        /// Where the group tells what was waited for. Otherwise the host does.
+        pressure_of_group: Option<PressureFiles>,
     },
     Ended,
 }
@@ -48,6 +50,7 @@ impl<'a> Watch<'a> {
     pub(crate) fn new(group: &'a Group) -> Self {
         Self {
             group,
+            host: HostFiles::open_once(),
             state: State::Waiting,
             surroundings: Surroundings::default(),
         }
@@ -55,15 +58,19 @@ impl<'a> Watch<'a> {
 
     /// Opens what is looked at again at the end, when everybody waits for it.
     pub(crate) fn started(&mut self, now: Millis, process: Option<u32>) {
-        let first_look = |files: PressureFiles| Some((files.so_far()?, files));
-        let of_group = self.group.pressure().and_then(first_look);
+        let of_group = self.group.pressure();
+        let of_group = of_group.and_then(|files| Some((files.so_far()?, files)));
+        let (waited, pressure_of_group) = match of_group {
+            Some((waited, files)) => (Some(waited), Some(files)),
+            None => (self.host.waited(), None),
+        };
         self.state = State::Running {
             since: now,
             process,
             samples: Samples::new(now),
-            steal: Steal::open().and_then(|steal| Some((steal.so_far()?, steal))),
-            waited: of_group.or_else(|| PressureFiles::of_host().and_then(first_look)),
-            clocks: Clocks::find(),
+            stolen: self.host.stolen(),
+            waited,
+            pressure_of_group,
         };
     }
 
@@ -98,16 +105,20 @@ impl<'a> Watch<'a> {
     pub(crate) fn ended(&mut self) {
         if let State::Running {
             samples,
-            steal,
+            stolen,
             waited,
-            clocks,
+            pressure_of_group,
             ..
         } = std::mem::replace(&mut self.state, State::Ended)
         {
+            let waited_until_now = match &pressure_of_group {
+                Some(files) => files.so_far(),
+                None => self.host.waited(),
+            };
             self.surroundings = Surroundings {
-                steal: steal.and_then(|(before, steal)| steal.so_far()?.checked_sub(before)),
-                pressure: waited.and_then(|(before, files)| Some(files.so_far()?.since(before))),
-                frequency: clocks.frequency(),
+                steal: stolen.and_then(|before| self.host.stolen()?.checked_sub(before)),
+                pressure: waited.and_then(|before| Some(waited_until_now?.since(before))),
+                frequency: self.host.frequency(),
                 cpu_samples: samples.taken,
             };
         }

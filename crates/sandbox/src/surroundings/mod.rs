@@ -2,12 +2,14 @@
 
 mod cpus;
 mod frequency;
+mod host;
 mod pressure;
 mod processes;
 mod steal;
 
 pub(crate) use cpus::parse_list;
-pub(crate) use frequency::Clocks;
+use frequency::Clocks;
+pub(crate) use host::HostFiles;
 pub(crate) use pressure::{PressureFiles, Waited};
 pub(crate) use processes::cpu_of_tree;
 pub(crate) use steal::Steal;
