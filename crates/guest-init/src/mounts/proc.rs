@@ -4,9 +4,9 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 
 use kiln_guest_init::protocol::Stage;
-use rustix::fs::{AtFlags, CWD, FileType, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, mkdir, rmdir, statat};
 use rustix::io::Errno;
-use rustix::mount::{MountAttrFlags, MountFlags, mount, mount_bind};
+use rustix::mount::{MountAttrFlags, mount_bind};
 
 use super::tree::{attach, directory, new_mount};
 use crate::fault::{At, Fault};
@@ -73,13 +73,10 @@ pub(crate) fn mask() -> Result<(), Fault> {
     Ok(())
 }
 
+/// Nothing can ever be put into the directory that is shown instead, as it has been removed.
 fn cover_directory(path: &CStr) -> rustix::io::Result<()> {
-    let flags = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    mount(
-        c"tmpfs",
-        path,
-        c"tmpfs",
-        flags,
-        c"size=4k,nr_inodes=1,mode=0555",
-    )
+    const EMPTY: &CStr = c"/dev/empty";
+    mkdir(EMPTY, Mode::from_raw_mode(0o555))?;
+    mount_bind(EMPTY, path)?;
+    rmdir(EMPTY)
 }

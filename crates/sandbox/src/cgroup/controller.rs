@@ -21,7 +21,7 @@ pub(super) enum Controller {
     CpuAccounting,
 }
 
-/// How often the kernel refills a group's share of CPU time.
+/// How often the kernel refills a group's share of CPU time, unless it is told otherwise.
 const CPU_PERIOD_MICROS: u64 = 100_000;
 
 impl Controller {
@@ -84,8 +84,7 @@ fn swap(group: &Path, version: Version, spec: &ChamberSpec) -> Layer {
 fn cpu(group: &Path, version: Version, spec: &ChamberSpec) -> Layer {
     let quota = u64::from(spec.cpus) * CPU_PERIOD_MICROS;
     let written = match version {
-        Version::V1 => write(group, "cpu.cfs_period_us", &CPU_PERIOD_MICROS.to_string())
-            .and_then(|()| write(group, "cpu.cfs_quota_us", &quota.to_string())),
+        Version::V1 => write(group, "cpu.cfs_quota_us", &quota.to_string()),
         Version::V2 => write(group, "cpu.max", &format!("{quota} {CPU_PERIOD_MICROS}")),
     };
     layer("cpu", &format!("{} CPUs", spec.cpus), written)
@@ -161,9 +160,8 @@ mod tests {
 
     #[test]
     fn v1_cpu_time_is_a_quota_per_period() {
-        let group = group(&["cpu.cfs_period_us", "cpu.cfs_quota_us"]);
+        let group = group(&["cpu.cfs_quota_us"]);
         Controller::Cpu.limit(group.path(), Version::V1, &spec());
-        assert_eq!(read(&group, "cpu.cfs_period_us"), "100000");
         assert_eq!(read(&group, "cpu.cfs_quota_us"), "200000");
     }
 

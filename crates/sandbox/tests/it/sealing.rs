@@ -216,6 +216,16 @@ fn the_kernels_own_knobs_and_memory_are_out_of_reach() {
 }
 
 #[test]
+fn directories_that_tell_about_the_hosts_hardware_are_empty_and_stay_so() {
+    let hidden = "for hidden in acpi asound scsi; do
+        [ -e /proc/$hidden ] || continue
+        ls -A /proc/$hidden
+        ! touch /proc/$hidden/mine 2>/dev/null || echo writable
+    done";
+    assert_eq!(output_of(hidden), "");
+}
+
+#[test]
 fn there_are_only_harmless_devices() {
     let expected = "fd full mqueue null ptmx pts random shm stderr stdin stdout tty urandom zero";
     assert_eq!(output_of("echo $(ls /dev)").trim(), expected);
