@@ -48,7 +48,7 @@ pub(super) const KNOBS: &[KnobFile] = &[
     file("soft-watchdog", "/proc/sys/kernel/soft_watchdog", "0"),
     // Paging out what a benchmark will want again.
     file("swappiness", "/proc/sys/vm/swappiness", "10"),
-    // Benchmarks may read hardware counters.
+    // Hardware counters can be read beside a benchmark; a chamber refuses them all the same.
     file(
         "perf-event-paranoid",
         "/proc/sys/kernel/perf_event_paranoid",
