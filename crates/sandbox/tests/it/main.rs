@@ -24,6 +24,8 @@ mod firecracker;
 #[cfg(test)]
 mod hosts;
 #[cfg(test)]
+mod isolation;
+#[cfg(test)]
 mod kept_networks;
 #[cfg(test)]
 mod leftovers;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use kiln_image::{Image, ImageManifest};
+use kiln_model::v0::Isolation;
 use kiln_sandbox::{
     Accelerator, Chamber, Error, FirecrackerConfig, GuestKernel, Machines, Processes, QemuConfig,
 };
@@ -273,6 +274,10 @@ struct SharedMachines(Arc<Machines>);
 impl Backend for SharedMachines {
     fn name(&self) -> &'static str {
         self.0.name()
+    }
+
+    fn isolation(&self) -> Option<Isolation> {
+        self.0.isolation()
     }
 
     fn base_kind(&self) -> BaseKind {
