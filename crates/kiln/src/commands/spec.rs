@@ -63,6 +63,7 @@ fn create(server: &Connection, new: &directory::NewSpec) -> Result<Found, Failur
         network: new.network,
         fallback: new.fallback,
         shared: new.shared,
+        isolation: None,
     };
     server.call(server.client.create_spec(&spec))
 }

@@ -81,6 +81,9 @@ pub struct NewSpec {
     /// Ours: see [`Spec::shared`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shared: bool,
+    /// Ours: see [`Spec::isolation`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
 }
 
 /// Hardware never changes: a job that ran on a spec ran on exactly that.
@@ -191,14 +194,16 @@ mod tests {
     fn a_spec_of_its_own_reads_and_is_written_as_stock_ones() {
         let text = r#"{"name":"s","os":"linux","architecture":"x86_64","cpu":1,"memory":1,"disk":1,"network":false,"fallback":false}"#;
         let spec: NewSpec = serde_json::from_str(text).unwrap();
-        assert!(!spec.shared);
+        assert!(!spec.shared && spec.isolation.is_none());
         assert_eq!(serde_json::to_string(&spec).unwrap(), text);
-        let shared = NewSpec {
+        let ours = NewSpec {
             shared: true,
+            isolation: Some(Isolation::Microvm),
             ..spec
         };
-        let text = serde_json::to_string(&shared).unwrap();
+        let text = serde_json::to_string(&ours).unwrap();
         assert!(text.contains(r#""shared":true"#), "{text}");
+        assert!(text.contains(r#""isolation":"microvm""#), "{text}");
     }
 
     /// One as stock servers answer it, with more.
