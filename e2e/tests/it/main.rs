@@ -15,6 +15,8 @@ mod doctor;
 #[cfg(test)]
 mod engines;
 #[cfg(test)]
+mod isolation;
+#[cfg(test)]
 mod kernel;
 #[cfg(test)]
 mod killed;
