@@ -206,6 +206,7 @@ async fn make_spec(client: &Client) {
         disk: 1 << 20,
         network: false,
         shared: false,
+        isolation: None,
         fallback: true,
     };
     client.create_spec(&spec).await.expect("a spec");

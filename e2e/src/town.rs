@@ -130,6 +130,7 @@ impl Town {
             disk: 64 << 20,
             network: false,
             shared: false,
+            isolation: None,
             fallback: true,
         };
         client.create_spec(&spec).await.expect("a spec");

@@ -179,5 +179,6 @@ fn new_spec(wall: Millis, lane: i64, slug: &str, entropy: &SeededEntropy) -> Spe
         modified: wall,
         archived: None,
         shared: first[0] & 0x80 != 0,
+        isolation: None,
     }
 }

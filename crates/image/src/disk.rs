@@ -1,5 +1,7 @@
 //! An unpacked image as a disk with an ext4 file system: the same bytes for the same tree.
 
+mod edit;
+mod stand_ins;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -13,6 +15,7 @@ use mkext4::sink::FileSink;
 use mkext4::{FsBuilder, InodeCount, InodeHandle, Meta, Options, ROOT, SpecialKind};
 
 use crate::owners::{Owner, Owners};
+use stand_ins::StandIns;
 use tree::Found;
 
 const BLOCK_BYTES: u64 = 4096;
@@ -31,10 +34,6 @@ const OVERHEAD_BYTES: u64 = 16 << 20;
 pub enum DiskError {
     #[error("cannot read {path}")]
     Read { path: PathBuf, source: io::Error },
-    #[error(
-        "{path:?} is not UTF-8, and names on the disk of a machine have to be: use the namespace back end, or other names"
-    )]
-    Name { path: PathBuf },
     #[error("cannot put {path} on a disk")]
     Entry {
         path: PathBuf,
@@ -49,7 +48,8 @@ pub(crate) fn write(root: &Path, owners: Option<&Owners>, disk: &Path) -> Result
     let found = tree::walk(root)?;
     let unmade = |source| DiskError::FileSystem { source };
     let mut builder = FsBuilder::new(options(&found)).map_err(unmade)?;
-    let files = Declaration::new(&mut builder, root, owners).declare(&found)?;
+    let names = StandIns::choose(&found);
+    let files = Declaration::new(&mut builder, root, owners).declare(&found, &names)?;
     let layout = builder.seal().map_err(unmade)?;
     let mut sink =
         FileSink::create(disk, layout.image_len()).map_err(|error| unmade(error.into()))?;
@@ -64,7 +64,7 @@ pub(crate) fn write(root: &Path, owners: Option<&Owners>, disk: &Path) -> Result
             })?;
     }
     writer.finish().map_err(unmade)?;
-    Ok(())
+    names.give_way(disk).map_err(unmade)
 }
 
 fn options(found: &[Found]) -> Options {
@@ -111,7 +111,11 @@ impl<'a> Declaration<'a> {
     }
 
     /// The files whose content is still to come, in the order in which it has to.
-    fn declare(mut self, found: &[Found]) -> Result<Vec<(InodeHandle, &Path)>, DiskError> {
+    fn declare<'f>(
+        mut self,
+        found: &'f [Found],
+        names: &StandIns<'_>,
+    ) -> Result<Vec<(InodeHandle, &'f Path)>, DiskError> {
         let root = self.root;
         let metadata = root.symlink_metadata().map_err(unreadable(root))?;
         let meta = self.meta(root, &metadata);
@@ -120,13 +124,16 @@ impl<'a> Declaration<'a> {
             .map_err(|source| DiskError::FileSystem { source })?;
         let mut handles = Vec::with_capacity(found.len());
         let mut files = Vec::new();
-        for entry in found {
+        for (index, entry) in found.iter().enumerate() {
             let parent = entry.parent.map_or(ROOT, |index| handles[index]);
             let known = self.by_inode.len();
-            let handle = self.add(parent, entry).map_err(|source| DiskError::Entry {
-                path: entry.path.clone(),
-                source,
-            })?;
+            let written = (names.name(index), names.target(index));
+            let handle = self
+                .add(parent, entry, written)
+                .map_err(|source| DiskError::Entry {
+                    path: entry.path.clone(),
+                    source,
+                })?;
             let is_new = self.by_inode.len() > known;
             if entry.metadata.is_file() && entry.metadata.len() > 0 && is_new {
                 files.push((handle, entry.path.as_path()));
@@ -136,8 +143,13 @@ impl<'a> Declaration<'a> {
         Ok(files)
     }
 
-    fn add(&mut self, parent: InodeHandle, entry: &Found) -> mkext4::Result<InodeHandle> {
-        let Found { metadata, name, .. } = entry;
+    fn add(
+        &mut self,
+        parent: InodeHandle,
+        entry: &Found,
+        (name, target): (&str, Option<&str>),
+    ) -> mkext4::Result<InodeHandle> {
+        let metadata = &entry.metadata;
         let inode = (metadata.dev(), metadata.ino());
         if let Some(known) = self.by_inode.get(&inode) {
             self.builder.hardlink(parent, name, *known)?;
@@ -149,7 +161,7 @@ impl<'a> Declaration<'a> {
             self.builder.mkdir(parent, name, meta)?
         } else if kind.is_file() {
             self.builder.file(parent, name, meta, metadata.len())?
-        } else if let Some(target) = &entry.target {
+        } else if let Some(target) = target {
             self.builder.symlink(parent, name, target, meta)?
         } else {
             self.builder.mknod(parent, name, meta, special(metadata))?

@@ -6,6 +6,7 @@ mod conditions;
 mod datetime;
 mod image;
 mod insight;
+mod isolation;
 mod job;
 mod job_channel;
 mod key;
@@ -35,6 +36,7 @@ pub use insight::{
     NewBenchmark, NewBranch, NewMeasure, NewModel, NewTestbed, NewThreshold, StoredMetric,
     Threshold, ThresholdSummary, ThresholdUpdate,
 };
+pub use isolation::{Isolation, UnknownIsolation};
 pub use job::{Blocker, ClaimedJob, IterationOutput, Job, JobConfig, JobEvent, JobOutput, Waiting};
 pub use job_channel::{ClaimRequest, JobMessage, PullToken};
 pub use key::{CreatedProjectKey, CreatedUserKey, NewKey, ProjectKey, UpdateKey, UserKey};

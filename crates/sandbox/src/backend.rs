@@ -2,12 +2,17 @@
 
 use std::fmt;
 
+use kiln_model::v0::Isolation;
+
 use crate::{BaseKind, CancelToken, ChamberSpec, Command, Error, Exit, Limits, OutputSink, Rootfs};
 
 /// A way to isolate commands.
 pub trait Backend: Send + Sync + fmt::Debug {
     /// The name in configuration and results.
     fn name(&self) -> &'static str;
+
+    /// How far its chambers keep commands from the host; `None` is not at all.
+    fn isolation(&self) -> Option<Isolation>;
 
     /// What [`Self::prepare`] takes as a base.
     fn base_kind(&self) -> BaseKind {

@@ -44,6 +44,7 @@ pub(crate) fn spec(spec: &Spec) -> v0::Spec {
         modified: DateTime(spec.modified),
         archived: spec.archived.map(DateTime),
         shared: spec.shared,
+        isolation: spec.isolation.map(|level| level.name().to_owned()),
     }
 }
 

@@ -76,6 +76,10 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
         name: "0013_channels",
         script: Script::Portable(include_str!("../migrations/0013_channels.sql")),
     },
+    Migration {
+        name: "0014_isolation",
+        script: Script::Portable(include_str!("../migrations/0014_isolation.sql")),
+    },
 ];
 
 impl Script {

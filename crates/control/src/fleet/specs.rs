@@ -37,7 +37,7 @@ pub fn create_spec(
         slug,
         os: new.os,
         architecture: new.architecture,
-        sandbox: new.sandbox.clone(),
+        sandbox: sandbox(new),
         cpu: new.cpu,
         memory: new.memory,
         disk: new.disk,
@@ -47,6 +47,7 @@ pub fn create_spec(
         modified: wall,
         archived: None,
         shared: new.shared,
+        isolation: new.isolation,
     };
     row.id = spec::insert(tx, &row).map_err(|error| taken(error, "a spec with this slug"))?;
     audit::record(tx, caller, "spec.create", "spec", uuid)?;
@@ -111,6 +112,12 @@ fn take_fallback(tx: &mut dyn Tx) -> Result<(), Denied> {
     tx.serialize_on("fallback spec")?;
     spec::clear_fallback(tx)?;
     Ok(())
+}
+
+/// What it asks for in this word, also where that follows from `isolation`: runners that do not know that one are held by this.
+fn sandbox(new: &NewSpec) -> Option<String> {
+    let by_isolation = || new.isolation?.sandbox().map(str::to_owned);
+    new.sandbox.clone().or_else(by_isolation)
 }
 
 fn check(new: &NewSpec) -> Result<(), Denied> {

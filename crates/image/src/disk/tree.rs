@@ -1,12 +1,13 @@
 //! What there is below a directory, each directory before what is in it, names in order.
 
 use std::fs::{self, Metadata};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use super::{DiskError, unreadable};
 
 /// Every file system makes one of its own.
-const LOST_AND_FOUND: &str = "lost+found";
+const LOST_AND_FOUND: &[u8] = b"lost+found";
 
 /// The only attributes that unpacking lets through.
 const ATTRIBUTE_PREFIX: &str = "user.";
@@ -15,11 +16,11 @@ const ATTRIBUTE_PREFIX: &str = "user.";
 pub(super) struct Found {
     /// Where its directory is in the list; the root is not in it.
     pub(super) parent: Option<usize>,
-    pub(super) name: String,
+    pub(super) name: Vec<u8>,
     pub(super) path: PathBuf,
     pub(super) metadata: Metadata,
     /// Of a symbolic link.
-    pub(super) target: Option<String>,
+    pub(super) target: Option<Vec<u8>>,
     pub(super) attributes: Vec<(String, Vec<u8>)>,
 }
 
@@ -54,16 +55,11 @@ fn sorted_entries(directory: &Path) -> Result<Vec<PathBuf>, DiskError> {
 }
 
 fn look_at(path: PathBuf, parent: Option<usize>) -> Result<Found, DiskError> {
-    let not_text = || DiskError::Name { path: path.clone() };
     let metadata = path.symlink_metadata().map_err(unreadable(&path))?;
-    let name = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .ok_or_else(not_text)?
-        .to_owned();
+    let name = path.file_name().unwrap_or_default().as_bytes().to_owned();
     let target = if metadata.is_symlink() {
         let target = fs::read_link(&path).map_err(unreadable(&path))?;
-        Some(target.to_str().ok_or_else(not_text)?.to_owned())
+        Some(target.into_os_string().into_vec())
     } else {
         None
     };

@@ -213,7 +213,21 @@ pub(crate) struct NewSpec {
     /// linux, macos or windows
     #[arg(long, default_value = "linux")]
     pub(crate) os: String,
-    /// Ask for a microVM
+    /// What keeps its jobs from their host, at least: namespace, microvm or firecracker [default: what the runner gives]
+    ///
+    /// namespace: the host's kernel, in namespaces of the job's own. Any Kiln runner gives this, but for one that was started
+    /// with --backend process.
+    ///
+    /// microvm: a kernel of the job's own, in a machine by QEMU or Firecracker. One that QEMU emulates, where a host has no KVM,
+    /// counts too, though its timings mean nothing and QEMU's makers vouch for its walls only with KVM.
+    ///
+    /// firecracker: a machine by Firecracker, on KVM, and Firecracker itself in its jailer (--backend firecracker --jailer).
+    ///
+    /// A stronger one is always good enough. A runner that has less fails the job and says what it would need; each result
+    /// tells which back end it had.
+    #[arg(long, value_name = "LEVEL", conflicts_with = "microvm")]
+    pub(crate) isolation: Option<String>,
+    /// Ask for a microVM in the word that stock servers and runners know: the same as --isolation microvm
     #[arg(long)]
     pub(crate) microvm: bool,
     /// Let jobs reach the network

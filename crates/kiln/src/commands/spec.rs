@@ -63,6 +63,7 @@ fn create(server: &Connection, new: &directory::NewSpec) -> Result<Found, Failur
         network: new.network,
         fallback: new.fallback,
         shared: new.shared,
+        isolation: new.isolation.as_deref().map(parse).transpose()?,
     };
     server.call(server.client.create_spec(&spec))
 }
@@ -72,7 +73,7 @@ fn list(context: &Context<'_>, json: bool, server: &Connection) -> Result<(), Fa
     if json {
         return context.terminal.json(&found);
     }
-    let rows: Vec<[String; 7]> = found
+    let rows: Vec<[String; 8]> = found
         .iter()
         .map(|spec| {
             [
@@ -81,13 +82,21 @@ fn list(context: &Context<'_>, json: bool, server: &Connection) -> Result<(), Fa
                 spec.memory.to_string(),
                 spec.disk.to_string(),
                 spec.sandbox.clone().unwrap_or_else(|| "-".to_owned()),
+                isolation(spec),
                 if spec.shared { "yes" } else { "" }.to_owned(),
                 if spec.fallback.is_some() { "yes" } else { "" }.to_owned(),
             ]
         })
         .collect();
     let names = [
-        "slug", "cpu", "memory", "disk", "sandbox", "shared", "fallback",
+        "slug",
+        "cpu",
+        "memory",
+        "disk",
+        "sandbox",
+        "isolation",
+        "shared",
+        "fallback",
     ];
     print(context.terminal, names, &rows)
 }
@@ -96,7 +105,7 @@ fn show(context: &Context<'_>, json: bool, found: &Found) -> Result<(), Failure>
     if json {
         return context.terminal.json(found);
     }
-    let sandbox = or_dash(found.sandbox.as_ref());
+    let (sandbox, isolation) = (or_dash(found.sandbox.as_ref()), isolation(found));
     let (fallback, archived) = (
         or_dash(found.fallback.as_ref()),
         or_dash(found.archived.as_ref()),
@@ -112,9 +121,18 @@ fn show(context: &Context<'_>, json: bool, found: &Found) -> Result<(), Failure>
             ("disk", &found.disk),
             ("network", &found.network),
             ("sandbox", &sandbox),
+            ("isolation", &isolation),
             ("shared", &found.shared),
             ("fallback", &fallback),
             ("archived", &archived),
         ],
     )
+}
+
+/// What its jobs are given at least, whichever way it asks for that. What only a newer server knows is shown as it is.
+fn isolation(spec: &Found) -> String {
+    match spec.wanted_isolation() {
+        Ok(wanted) => or_dash(wanted.as_ref()),
+        Err(unknown) => unknown.name,
+    }
 }

@@ -123,6 +123,7 @@ fn this_machine() -> Result<NewSpec, Failure> {
         disk: 512 << 20,
         network: false,
         shared: false,
+        isolation: None,
         fallback: true,
     })
 }

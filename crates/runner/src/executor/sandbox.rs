@@ -1,5 +1,6 @@
 //! Executes jobs in sandboxes: pull, unpack, prepare, then every iteration over a fresh writable layer.
 
+mod check;
 mod control_plane;
 mod local;
 mod measured;
@@ -18,21 +19,19 @@ use kiln_image::{
     Cache, CacheError, Client, Command, Credentials, Guard, Image, Layout, NotARegistryUrl,
     Overrides, Platform, Progress, RegistryUrl, Repository, Version,
 };
-use kiln_model::v0::{Architecture, ClaimedJob, Conditions, OperatingSystem, PairedTurns, Spec};
+use kiln_model::v0::{ClaimedJob, Conditions, PairedTurns};
 use kiln_model::{Clock, Digest, Millis};
 use kiln_sandbox::{Backend, BaseKind, CancelToken, ChamberSpec, Missing, Rootfs};
 use tokio_util::sync::CancellationToken;
 
 use super::quiet::Place;
 use super::{Executor, Prepared, QuietHost, SetUpError};
+use check::check;
 pub use local::{LocalImage, LocalJob};
 use prepared::{PreparedJob, Sides};
 use stage::{Stage, StageError};
 use task::Task;
 use turns::Schedule;
-
-/// Their outputs share one message; with more iterations nothing of each is left.
-const MAX_ITERATIONS: u32 = 1_000;
 
 /// What the sandboxes of this host are like.
 #[derive(Clone, Debug)]
@@ -179,7 +178,7 @@ impl Shared {
         job: &ClaimedJob,
         conditions: &mut Conditions,
     ) -> Result<Sides, StageError> {
-        check(&job.spec, job.config.iter, self.backend.name())?;
+        check(&job.spec, job.config.iter, &*self.backend)?;
         conditions.cached = true;
         let place = self.place(job.spec.cpu)?;
         let mut chamber = self.chamber_spec(job).await?;
@@ -407,41 +406,6 @@ impl Shared {
 fn registry_of(job: &ClaimedJob) -> Result<RegistryUrl, StageError> {
     let registry = job.config.registry.parse();
     registry.map_err(|error: NotARegistryUrl| StageError::new(Stage::Pull, &error))
-}
-
-/// Refuses what this executor cannot give.
-fn check(spec: &Spec, iterations: Option<u32>, backend: &str) -> Result<(), StageError> {
-    let refuse = |reason: String| Err(StageError::refused(reason));
-    if let Some(sandbox) = &spec.sandbox
-        && !offers(backend, sandbox)
-    {
-        return refuse(format!(
-            "spec {} asks for the sandbox {sandbox:?}, and this runner offers {backend:?}; link it to another spec",
-            spec.slug
-        ));
-    }
-    let architecture = match spec.architecture {
-        Architecture::X86_64 => "x86_64",
-        Architecture::Aarch64 => "aarch64",
-    };
-    if spec.os != OperatingSystem::Linux || architecture != std::env::consts::ARCH {
-        return refuse(format!(
-            "spec {} is for another kind of machine than this runner's Linux on {}; link it to another spec",
-            spec.slug,
-            std::env::consts::ARCH
-        ));
-    }
-    if iterations.is_some_and(|iterations| iterations > MAX_ITERATIONS) {
-        return refuse(format!(
-            "a job has at most {MAX_ITERATIONS} iterations; ask for fewer"
-        ));
-    }
-    Ok(())
-}
-
-/// On the wire `firecracker` means a machine, whoever makes it.
-fn offers(backend: &str, sandbox: &str) -> bool {
-    sandbox == backend || (sandbox, backend) == ("firecracker", "qemu")
 }
 
 fn overrides(job: &ClaimedJob) -> Overrides {

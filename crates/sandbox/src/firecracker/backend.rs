@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use kiln_guest_init::protocol::machine::VSOCK_PORT;
 use kiln_model::Clock;
+use kiln_model::v0::Isolation;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::config::FirecrackerConfig;
@@ -263,6 +264,15 @@ fn jail_layer(place: &Place) -> Layer {
 impl Hypervisor for Firecracker {
     fn name(&self) -> &'static str {
         "firecracker"
+    }
+
+    /// Its machines are always KVM's; its jailer is what can be missing.
+    fn isolation(&self) -> Isolation {
+        if self.config.jailer.is_some() {
+            Isolation::Firecracker
+        } else {
+            Isolation::Microvm
+        }
     }
 
     fn warm_up(&self, shape: Shape) -> Result<(), Error> {

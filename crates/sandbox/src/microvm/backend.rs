@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use kiln_model::Clock;
+use kiln_model::v0::Isolation;
 
 use super::chamber::MachineChamber;
 use super::hypervisor::Hypervisor;
@@ -46,6 +47,10 @@ impl Machines {
 impl Backend for Machines {
     fn name(&self) -> &'static str {
         self.hypervisor.name()
+    }
+
+    fn isolation(&self) -> Option<Isolation> {
+        Some(self.hypervisor.isolation())
     }
 
     fn base_kind(&self) -> BaseKind {

@@ -5,6 +5,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use kiln_model::v0::Isolation;
+
 use super::file::HiddenFile;
 use super::monitor::Monitor;
 use super::shelf::Weighed;
@@ -28,6 +30,9 @@ const MEMORY_STEP_BYTES: u64 = 2 << 20;
 pub(crate) trait Hypervisor: Send + Sync + fmt::Debug {
     /// The name in configuration and results.
     fn name(&self) -> &'static str;
+
+    /// How far its machines keep their guests from the host.
+    fn isolation(&self) -> Isolation;
 
     /// Makes what can be made ahead of the first machine of a shape.
     fn warm_up(&self, shape: Shape) -> Result<(), Error>;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kiln_model::Clock;
+use kiln_model::v0::Isolation;
 
 use super::chamber::NamespaceChamber;
 use super::disk::Disks;
@@ -34,6 +35,10 @@ impl Namespaces {
 impl Backend for Namespaces {
     fn name(&self) -> &'static str {
         "namespace"
+    }
+
+    fn isolation(&self) -> Option<Isolation> {
+        Some(Isolation::Namespace)
     }
 
     fn prepare(&self, rootfs: &Rootfs, spec: &ChamberSpec) -> Result<Box<dyn Chamber>, Error> {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use kiln_model::Clock;
+use kiln_model::v0::Isolation;
 
 use super::chamber::ProcessChamber;
 use crate::cgroup::Hierarchies;
@@ -29,6 +30,10 @@ impl Processes {
 impl Backend for Processes {
     fn name(&self) -> &'static str {
         "process"
+    }
+
+    fn isolation(&self) -> Option<Isolation> {
+        None
     }
 
     fn prepare(&self, rootfs: &Rootfs, spec: &ChamberSpec) -> Result<Box<dyn Chamber>, Error> {

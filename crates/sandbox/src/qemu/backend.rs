@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use kiln_model::v0::Isolation;
+
 use super::arguments::{Boot, Console, Hardware, Memory, program_for_this_host};
 use super::qmp::Qmp;
 use super::template::{CONTROL, Recipe, restore, socket_pair, write_down};
@@ -248,6 +250,12 @@ impl Qemu {
 impl Hypervisor for Qemu {
     fn name(&self) -> &'static str {
         "qemu"
+    }
+
+    /// With either accelerator: the guest has a kernel of its own, and no other way to the host's than through a process with
+    /// few system calls left.
+    fn isolation(&self) -> Isolation {
+        Isolation::Microvm
     }
 
     fn warm_up(&self, shape: Shape) -> Result<(), Error> {

@@ -26,6 +26,8 @@ mod host_machine;
 #[cfg(test)]
 mod hosts;
 #[cfg(test)]
+mod isolation;
+#[cfg(test)]
 mod kept_networks;
 #[cfg(test)]
 mod leftovers;

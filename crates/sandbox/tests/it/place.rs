@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::{Arc, OnceLock};
 
+use kiln_model::v0::Isolation;
 use kiln_sandbox::{
     Accelerator, Backend, BaseKind, CancelToken, Chamber, ChamberSpec, Command, Error, Exit,
     FirecrackerConfig, GuestKernel, Limits, Machines, Namespaces, OutputSink, Processes,
@@ -106,6 +107,11 @@ impl Place {
     /// For tests that let time jump.
     pub(crate) fn with_its_own_clock(&self) -> Self {
         Self::new(self.make)
+    }
+
+    /// How far it keeps commands from the host.
+    pub(crate) fn isolation(&self) -> Option<Isolation> {
+        self.backend.isolation()
     }
 
     pub(crate) fn prepare(&self, spec: &ChamberSpec) -> Box<dyn Chamber> {

@@ -86,6 +86,7 @@ const BYTES: Kind = Between(0, i64::MAX as u64);
 const SOME_BYTES: Kind = Between(1, i64::MAX as u64);
 const OS: Kind = OneOf(&["linux", "macos", "windows"]);
 const ARCHITECTURE: Kind = OneOf(&["x86_64", "aarch64"]);
+const ISOLATION: Kind = OneOf(&["namespace", "microvm", "firecracker"]);
 const VISIBILITY: Kind = OneOf(&["public", "private"]);
 const ROLE: Kind = OneOf(&["member", "leader"]);
 const DIRECTION: Kind = OneOf(&["smaller_is_better", "larger_is_better"]);
@@ -223,12 +224,12 @@ schemas! {
         is("uuid", Uuid), is("name", Text), is("slug", Text), is("os", OS), is("architecture", ARCHITECTURE),
         or_null("sandbox", Text), is("cpu", Integer), is("memory", Integer), is("disk", Integer),
         is("network", Boolean), or_null("fallback", Time), is("created", Time), is("modified", Time),
-        or_null("archived", Time), perhaps("shared", Boolean),
+        or_null("archived", Time), perhaps("shared", Boolean), perhaps("isolation", ISOLATION),
     ];
     "NewSpec": [
         is("name", A_NAME), may("slug", A_SLUG), is("os", OS), is("architecture", ARCHITECTURE), may("sandbox", OneOf(&["firecracker"])),
         is("cpu", Between(1, i32::MAX as u64)), is("memory", SOME_BYTES), is("disk", SOME_BYTES), perhaps("network", Boolean),
-        perhaps("fallback", Boolean), perhaps("shared", Boolean),
+        perhaps("fallback", Boolean), perhaps("shared", Boolean), may("isolation", ISOLATION),
     ];
     "UpdateSpec": [may("name", A_NAME), may("slug", A_SLUG), may("fallback", Boolean), may("archived", Boolean)];
     "SpecRef": [is("spec", Text)];

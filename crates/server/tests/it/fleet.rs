@@ -11,6 +11,7 @@ on_both_engines!(
     a_runner_that_waits_is_given_the_jobs_of_a_spec_it_gets,
     a_runner_that_asks_again_is_given_what_came_meanwhile,
     what_a_runner_tells_about_itself_is_shown,
+    a_runner_is_told_how_far_a_job_is_to_be_kept_from_its_host,
     what_a_canceled_job_wrote_is_kept,
     a_deleted_report_takes_its_job_along,
     a_runner_is_away_then_idle_then_busy,
@@ -110,6 +111,32 @@ async fn what_a_runner_tells_about_itself_is_shown(town: &Town) {
     assert_eq!(channel.hear().await, json!({"event": "no_job"}));
     let shown = town.get(&format!("/v0/runners/{}", place.runner)).await;
     assert_eq!(shown.body["metadata"], told);
+}
+
+async fn a_runner_is_told_how_far_a_job_is_to_be_kept_from_its_host(town: &Town) {
+    let place = town.place().await;
+    let isolated = format!("{}-isolated", place.spec);
+    let body = json!({
+        "name": isolated, "os": "linux", "architecture": "x86_64", "isolation": "firecracker",
+        "cpu": 1, "memory": 1_073_741_824_u64, "disk": 1_073_741_824_u64,
+    });
+    let made = town.post("/v0/specs", body).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    let runner = town.another_runner(&place, &isolated).await;
+    let place = Place {
+        spec: isolated,
+        ..runner
+    };
+    let job = town.submit(&place, json!({})).await;
+    let mut channel = town.channel(&place).await;
+    channel.say(json!({"event": "ready"})).await;
+    let heard = channel.hear().await;
+    assert_eq!(text(&heard["uuid"]), job);
+    assert_eq!(heard["spec"]["isolation"], "firecracker");
+    assert_eq!(
+        town.job(&place, &job).await["spec"]["isolation"],
+        "firecracker"
+    );
 }
 
 async fn what_a_canceled_job_wrote_is_kept(town: &Town) {

@@ -1,6 +1,6 @@
 //! Specs: hardware shapes. Each has a lane of its own.
 
-use kiln_model::v0::{Architecture, OperatingSystem};
+use kiln_model::v0::{Architecture, Isolation, OperatingSystem};
 use kiln_model::{Millis, ResourceName, Slug, SpecUuid};
 
 use super::listing::{self, Listing, Page, Source};
@@ -26,13 +26,15 @@ pub struct Spec {
     pub archived: Option<Millis>,
     /// Whether its jobs may share a runner.
     pub shared: bool,
+    /// The least that keeps its jobs from their host, beside what `sandbox` says.
+    pub isolation: Option<Isolation>,
 }
 
 macro_rules! columns {
     () => {
         "spec.id, spec.uuid, spec.lane_id, spec.name, spec.slug, spec.os, spec.architecture, spec.sandbox, \
          spec.cpu, spec.memory, spec.disk, spec.network, spec.fallback, spec.created, spec.modified, \
-         spec.archived, spec.shared"
+         spec.archived, spec.shared, spec.isolation"
     };
 }
 
@@ -46,8 +48,8 @@ const SOURCE: Source = Source {
 pub fn insert(tx: &mut dyn Tx, spec: &Spec) -> Result<i64, Error> {
     let row = tx.query_one(
         "INSERT INTO spec (uuid, lane_id, name, slug, os, architecture, sandbox, cpu, memory, disk, network, \
-         fallback, created, modified, shared) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14) \
+         fallback, created, modified, shared, isolation) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14, ?15) \
          RETURNING id",
         params![
             spec.uuid.to_string(),
@@ -63,7 +65,8 @@ pub fn insert(tx: &mut dyn Tx, spec: &Spec) -> Result<i64, Error> {
             spec.network,
             spec.fallback,
             spec.created,
-            spec.shared
+            spec.shared,
+            spec.isolation.map(Isolation::name)
         ],
     )?;
     super::inserted_id(row)
@@ -189,6 +192,7 @@ pub fn of_runner<Q: Query + ?Sized>(query: &mut Q, runner: i64) -> Result<Vec<Sp
 fn read(row: &Row) -> Result<Spec, Error> {
     let os: String = row.get(5)?;
     let architecture: String = row.get(6)?;
+    let isolation: Option<String> = row.get(17)?;
     Ok(Spec {
         id: row.get(0)?,
         uuid: super::parse(row, 1)?,
@@ -221,6 +225,13 @@ fn read(row: &Row) -> Result<Spec, Error> {
         modified: row.get(14)?,
         archived: row.get(15)?,
         shared: row.get(16)?,
+        isolation: isolation
+            .map(|name| {
+                name.parse().map_err(|_| Error::Corrupt {
+                    what: format!("isolation {name:?}"),
+                })
+            })
+            .transpose()?,
     })
 }
 

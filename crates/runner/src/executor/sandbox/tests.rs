@@ -12,10 +12,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use kiln_image::{Image, MediaType, Recipe, Source, build};
-use kiln_model::v0::Ended;
+use kiln_model::v0::{Architecture, Ended, OperatingSystem};
 use kiln_sandbox::Namespaces;
 use tempfile::TempDir;
 
+use super::check::MAX_ITERATIONS;
 use super::*;
 use crate::executor::{Execution, Terms, Verdict};
 use registry::{Registry, TOKEN};
@@ -389,10 +390,7 @@ async fn what_this_runner_cannot_give_is_refused_with_a_reason() {
     let mut micro_vm = bench.job("exit 0");
     micro_vm.spec.sandbox = Some("firecracker".to_owned());
     let error = bench.set_up_error(micro_vm).await;
-    assert!(
-        error.contains(r#"asks for the sandbox "firecracker""#),
-        "{error}"
-    );
+    assert!(error.contains("asks for the isolation microvm"), "{error}");
     let mut other_machine = bench.job("exit 0");
     other_machine.spec.os = OperatingSystem::Windows;
     let error = bench.set_up_error(other_machine).await;
@@ -401,6 +399,32 @@ async fn what_this_runner_cannot_give_is_refused_with_a_reason() {
     many.config.iter = Some(MAX_ITERATIONS + 1);
     let error = bench.set_up_error(many).await;
     assert!(error.contains("at most 1000 iterations"), "{error}");
+}
+
+#[tokio::test]
+async fn a_job_whose_isolation_this_runner_gives_runs_and_its_result_names_the_back_end() {
+    let bench = Bench::new().await;
+    let mut job = bench.job("exit 0");
+    job.spec.isolation = Some("namespace".to_owned());
+    let execution = bench.run(job).await;
+    assert_eq!(execution.verdict, Verdict::Completed);
+    let isolation = execution.conditions.isolation;
+    assert_eq!(isolation.as_deref(), Some("namespace"));
+}
+
+#[tokio::test]
+async fn a_machine_is_what_either_way_to_ask_for_one_is_given() {
+    let bench = Bench::on(blackbox::qemu(), one_layer).await;
+    let mut by_sandbox = bench.job("exit 0");
+    by_sandbox.spec.sandbox = Some("firecracker".to_owned());
+    assert!(bench.set_up(by_sandbox).await.is_ok());
+    let mut by_name = bench.job("exit 0");
+    by_name.spec.isolation = Some("microvm".to_owned());
+    assert!(bench.set_up(by_name).await.is_ok());
+    let mut jailed = bench.job("exit 0");
+    jailed.spec.isolation = Some("firecracker".to_owned());
+    let error = bench.set_up_error(jailed).await;
+    assert!(error.contains("--backend firecracker"), "{error}");
 }
 
 #[tokio::test]

@@ -34,6 +34,47 @@ on_both_engines! {
         town.post("/v0/specs", &new).expect(400);
     }
 
+    fn a_spec_that_asks_for_isolation_says_so_wherever_it_is_shown(town: &Town) {
+        for (level, sandbox) in [
+            ("namespace", json!(null)),
+            // For runners that know only the word of stock servers.
+            ("microvm", json!("firecracker")),
+            ("firecracker", json!("firecracker")),
+        ] {
+            let slug = format!("s-isolated-{level}");
+            let made = town.post("/v0/specs", &json!({
+                "name": slug, "os": "linux", "architecture": "x86_64", "cpu": 1, "memory": 1, "disk": 1, "isolation": level,
+            }));
+            let made = made.expect(201);
+            assert_eq!((&made["isolation"], &made["sandbox"]), (&json!(level), &sandbox), "{made}");
+            assert_eq!(town.get(&format!("/v0/specs/{slug}")).expect(200), made);
+            let renamed = town.patch(&format!("/v0/specs/{slug}"), &json!({"name": "Other", "isolation": "glass"}));
+            assert_eq!(renamed.expect(200)["isolation"], level);
+        }
+    }
+
+    fn a_spec_that_asks_for_no_isolation_is_shown_as_stock_servers_do(town: &Town) {
+        let plain = town.spec("s-plain");
+        assert!(plain.get("isolation").is_none() && plain["sandbox"].is_null(), "{plain}");
+        let stock = town.post("/v0/specs", &json!({
+            "name": "s-stock", "os": "linux", "architecture": "x86_64", "cpu": 1, "memory": 1, "disk": 1,
+            "sandbox": "firecracker", "isolation": null,
+        }));
+        let stock = stock.expect(201);
+        assert!(stock.get("isolation").is_none(), "{stock}");
+        assert_eq!(stock["sandbox"], "firecracker");
+    }
+
+    fn an_isolation_that_does_not_exist_is_refused_with_those_that_do(town: &Town) {
+        for wrong in [json!("glass"), json!("Microvm"), json!(""), json!(2)] {
+            let refused = town.post("/v0/specs", &json!({
+                "name": "s-bad", "os": "linux", "architecture": "x86_64", "cpu": 1, "memory": 1, "disk": 1, "isolation": wrong,
+            }));
+            let told = refused.expect(400).to_string();
+            assert!(!wrong.is_string() || told.contains("namespace, microvm or firecracker"), "{told}");
+        }
+    }
+
     fn a_spec_is_renamed_and_its_hardware_stays(town: &Town) {
         let before = town.spec("s-change");
         let after = town.patch("/v0/specs/s-change", &json!({"name": "Other", "slug": "s-changed", "cpu": 9}));

@@ -1,5 +1,6 @@
 //! What is done for a job before it runs, so that it need not be done while it does.
 
+use kiln_model::v0::Isolation;
 use kiln_sandbox::{Chamber, Command, Error, Exit, Limits, OutputSink};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -48,6 +49,10 @@ impl Patient {
 impl Backend for Patient {
     fn name(&self) -> &'static str {
         "namespace"
+    }
+
+    fn isolation(&self) -> Option<Isolation> {
+        Some(Isolation::Namespace)
     }
 
     fn prepare(&self, _: &Rootfs, _: &ChamberSpec) -> Result<Box<dyn Chamber>, Error> {

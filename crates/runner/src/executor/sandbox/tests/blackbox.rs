@@ -1,10 +1,12 @@
 //! One list of what a job may expect of its image, run on every back end this host has. What a command may expect of its
 //! chamber is in `kiln-sandbox`, as such a list too.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use kiln_image::{Image, ImageManifest};
+use kiln_model::v0::Isolation;
 use kiln_sandbox::{
     Accelerator, Chamber, Error, FirecrackerConfig, GuestKernel, Machines, Processes, QemuConfig,
 };
@@ -38,6 +40,7 @@ black_box! {
     the_image_says_how_it_runs
     layers_are_one_tree
     links_owners_and_permissions_of_the_image_hold
+    names_that_are_not_text_stay_as_they_are
     a_command_in_shell_form_is_read_by_the_shell
     a_command_in_exec_form_is_read_by_nobody
     every_iteration_starts_afresh
@@ -69,6 +72,15 @@ async fn links_owners_and_permissions_of_the_image_hold(on: MakeBackend) {
                   /bin/busybox readlink /bin/sh; echo > /data/mine && echo mine; echo > /etc/mine || echo not mine";
     let told = "640 0\n1777 0\n2\nbusybox\nmine\nnot mine\n";
     assert_eq!(stdout(on, shell_form(script)).await, [told]);
+}
+
+async fn names_that_are_not_text_stay_as_they_are(on: MakeBackend) {
+    let script = "read -r word < \"$(printf '/odd/caf\\351')\"; echo $word; read -r word < /odd/link; echo $word; \
+                  set -- /odd/0*; echo $#";
+    assert_eq!(
+        stdout(on, shell_form(script)).await,
+        ["latin\nlatin\n120\n"]
+    );
 }
 
 async fn a_command_in_shell_form_is_read_by_the_shell(on: MakeBackend) {
@@ -175,6 +187,7 @@ pub(super) async fn run(on: MakeBackend, change: impl FnOnce(&mut ClaimedJob)) -
 
 /// An image of two layers that says everything an image can say.
 pub(super) fn two_layers(directory: &Path, layout: &Layout) -> Image {
+    use std::os::unix::ffi::OsStrExt as _;
     use std::os::unix::fs::PermissionsExt as _;
     let lower = recipe(directory);
     let Source::Directory(root) = &lower.source else {
@@ -185,6 +198,13 @@ pub(super) fn two_layers(directory: &Path, layout: &Layout) -> Image {
         write(&root.join("etc").join(file), word);
     }
     std::fs::hard_link(root.join("etc/first"), root.join("twin")).unwrap();
+    let latin = OsStr::from_bytes(b"caf\xe9");
+    write(&root.join("odd").join(latin), "latin");
+    symlink(latin, root.join("odd/link")).unwrap();
+    // More than fit into one block of a directory.
+    for number in 0..120 {
+        write(&root.join(format!("odd/{number:0>40}")), "text");
+    }
     std::fs::create_dir(root.join("data")).unwrap();
     for (path, mode) in [("data", 0o1777), ("etc/first", 0o640)] {
         let mode = std::fs::Permissions::from_mode(mode);
@@ -273,6 +293,10 @@ struct SharedMachines(Arc<Machines>);
 impl Backend for SharedMachines {
     fn name(&self) -> &'static str {
         self.0.name()
+    }
+
+    fn isolation(&self) -> Option<Isolation> {
+        self.0.isolation()
     }
 
     fn base_kind(&self) -> BaseKind {

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use kiln_model::v0::CoreSplit;
+use kiln_model::v0::{CoreSplit, Isolation};
 use kiln_sandbox::{Chamber, Command, Error, Exit, Limits, OutputSink};
 
 use super::*;
@@ -92,6 +92,10 @@ impl Places {
 impl Backend for Places {
     fn name(&self) -> &'static str {
         "namespace"
+    }
+
+    fn isolation(&self) -> Option<Isolation> {
+        Some(Isolation::Namespace)
     }
 
     fn prepare(&self, _: &Rootfs, spec: &ChamberSpec) -> Result<Box<dyn Chamber>, Error> {
