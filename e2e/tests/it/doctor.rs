@@ -1,8 +1,9 @@
 //! What a host can give, as it is told to people and to programs.
 
 use std::collections::BTreeMap;
+use std::process::{Command, Output};
 
-use kiln_e2e::{Exited, kiln};
+use kiln_e2e::{Exited, kiln, program};
 use serde_json::Value;
 
 /// What is said of each thing: whether it works, and with what to paste where it does not.
@@ -48,6 +49,36 @@ fn what_works_here_is_told_to_people_and_to_programs_alike() {
     assert_eq!(findings[auto]["works"], true, "{programs:?}");
     let last = people.stdout.lines().last().unwrap();
     assert_eq!(last, format!("auto takes: {auto}"));
+}
+
+/// A doctor of a host that gives neither namespaces nor machines.
+fn doctor_without_a_back_end(arguments: &[&str]) -> Output {
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "sh", "-c"]);
+    // How many more there may be is counted for each user namespace by itself: the host's own number stays.
+    command.arg("echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"");
+    command.arg("sh").arg(program()).arg("doctor");
+    command.args(["--qemu", "/no/such/qemu", "--firecracker", "/no/such/one"]);
+    command.args(arguments).output().unwrap()
+}
+
+#[test]
+fn a_host_without_any_back_end_fails_after_all_is_told() {
+    let people = doctor_without_a_back_end(&[]);
+    assert_eq!(people.status.code(), Some(1), "{people:?}");
+    let told = String::from_utf8_lossy(&people.stdout);
+    assert!(told.ends_with("\nauto takes: nothing\n"), "{told}");
+    let error = String::from_utf8_lossy(&people.stderr);
+    assert!(error.starts_with("error: no back end works"), "{error}");
+}
+
+#[test]
+fn a_program_hears_of_a_host_without_any_back_end_too() {
+    let programs = doctor_without_a_back_end(&["--json"]);
+    assert_eq!(programs.status.code(), Some(1), "{programs:?}");
+    let report: Value = serde_json::from_slice(&programs.stdout).unwrap();
+    assert!(report["auto"].is_null(), "{report}");
+    assert_eq!(report["findings"].as_array().unwrap().len(), 8, "{report}");
 }
 
 #[test]
