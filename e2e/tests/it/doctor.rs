@@ -81,12 +81,39 @@ fn a_program_hears_of_a_host_without_any_back_end_too() {
     assert_eq!(report["findings"].as_array().unwrap().len(), 8, "{report}");
 }
 
+/// The option, and the lines that it is looked at for.
+const NAMED: [(&str, &[&str]); 4] = [
+    ("--qemu", &["qemu"]),
+    ("--firecracker", &["firecracker"]),
+    ("--jailer", &["firecracker"]),
+    ("--kernel", &["guest kernel", "qemu"]),
+];
+
+#[test]
+fn an_option_that_names_what_is_not_there_is_said_to_be_wrong() {
+    for (option, lines) in NAMED {
+        let exited = kiln(&["doctor", "--json", option, "/no/such/file"], "");
+        assert_eq!(exited.code, Some(0), "{exited:?}");
+        for line in lines {
+            let finding = &findings(&exited)[*line];
+            assert_eq!(finding["works"], false, "{finding}");
+            let detail = finding["detail"].as_str().unwrap();
+            let fault = format!("{option} is wrong: it names /no/such/file,");
+            assert!(detail.starts_with(&fault), "{finding}");
+            let fix = finding["fix"].as_str().unwrap();
+            let correct = format!("correct {option} /no/such/file,");
+            assert!(fix.starts_with(&correct), "{finding}");
+        }
+    }
+}
+
 #[test]
 fn a_program_that_is_named_is_the_one_that_is_looked_at() {
-    let exited = kiln(&["doctor", "--json", "--qemu", "/no/such/qemu"], "");
-    assert_eq!(exited.code, Some(0), "{exited:?}");
+    let exited = kiln(&["doctor", "--json", "--qemu", "/bin/sh"], "");
     let qemu = findings(&exited)["qemu"].clone();
-    assert_eq!(qemu["works"], false, "{qemu}");
+    let detail = qemu["detail"].as_str().unwrap();
+    let program = std::fs::canonicalize("/bin/sh").unwrap();
+    assert!(detail.starts_with(program.to_str().unwrap()), "{qemu}");
 }
 
 #[test]
