@@ -23,4 +23,4 @@ pub use executor::{
 pub use host::host_facts;
 pub use output::{Captured, Iteration, Output};
 pub use timer::{Timer, TokioTimer};
-pub use update::{Candidate, Offer, Program, Standing, UpdateError};
+pub use update::{Candidate, Offer, Program, Standing, UpdateError, Updates};
