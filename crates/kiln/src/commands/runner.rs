@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use kiln_model::{Clock, Slot};
 use kiln_runner::{
-    AgentConfig, AgentError, Agents, Ended, Program, QuietHost, SandboxExecutor,
+    AgentConfig, AgentError, Agents, Ended, Http, Program, QuietHost, SandboxExecutor,
     SandboxExecutorConfig, Shutdown, Updates, host_facts,
 };
 use kiln_sandbox::{Backend, BaseKind, Check, Missing, check_limits};
@@ -146,7 +146,7 @@ pub(super) fn agents(
         missing_limits,
     };
     let executor = executor(&home, quiet, backend)?;
-    let http = http_client()?;
+    let http = http_client().map_err(|error| broke(&error))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let (executor, entropy) = (Arc::new(executor), Arc::new(SystemEntropy));
     Agents::new(config, slots, executor, clock, entropy)
@@ -190,7 +190,7 @@ fn executor(
             ..SandboxExecutorConfig::new(home.data.join("cache"))
         },
         backend,
-        http_client()?,
+        Http::new(http_client),
         Arc::clone(&clock),
     )
     .map_err(|error| broke(&error))
@@ -210,10 +210,8 @@ fn can_be_limited(limits: &Check) -> Result<(), Failure> {
     )))
 }
 
-fn http_client() -> Result<reqwest::Client, Failure> {
-    reqwest::Client::builder()
-        .build()
-        .map_err(|error| broke(&error))
+fn http_client() -> reqwest::Result<reqwest::Client> {
+    reqwest::Client::builder().build()
 }
 
 fn broke(error: &dyn std::error::Error) -> Failure {

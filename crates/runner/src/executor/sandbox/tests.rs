@@ -17,6 +17,7 @@ use kiln_sandbox::Namespaces;
 use tempfile::TempDir;
 
 use super::*;
+use crate::Http;
 use crate::executor::{Execution, Terms, Verdict};
 use registry::{Registry, TOKEN};
 
@@ -79,7 +80,7 @@ impl Bench {
             quiet,
             ..SandboxExecutorConfig::new(directory.path().join("cache"))
         };
-        let http = reqwest::Client::new();
+        let http = Http::new(|| reqwest::Client::builder().build());
         Self {
             registry: Registry::serve(layout, image.digest().clone()).await,
             executor: SandboxExecutor::open(config, backend, http, clock).unwrap(),
