@@ -102,7 +102,7 @@ pub(crate) enum Command {
     /// Things only the administrator of a server does
     #[command(subcommand)]
     Admin(Admin),
-    /// Show what each sandbox back end needs and has on this host, and which one `auto` takes
+    /// Show what each sandbox back end needs and has on this host, and which one `auto` takes; exit code 1 when none works
     Doctor(Doctor),
     /// Settings and where they come from
     #[command(subcommand)]

@@ -7,10 +7,11 @@
 //! ```
 //!
 //! The program is replaced by one rename: whoever starts it finds the old one or the new one, whole. One that was rolled back
-//! is not tried again for a day (NAME.rejected).
+//! is not tried again for a day (NAME.rejected). One that could not be fetched is tried again soon, and then less and less often.
 
 mod fetch;
 mod trial;
+mod updates;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use std::time::Duration;
 
 pub use fetch::Candidate;
 pub use trial::Standing;
+pub use updates::Updates;
 
 /// What a server offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +28,12 @@ pub struct Offer {
     pub url: String,
     /// SHA-256, in hexadecimal.
     pub checksum: String,
+}
+
+impl Offer {
+    pub(crate) fn has_checksum(&self, checksum: &str) -> bool {
+        self.checksum.trim().eq_ignore_ascii_case(checksum.trim())
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +59,20 @@ pub enum UpdateError {
         path: PathBuf,
         source: io::Error,
     },
+}
+
+impl UpdateError {
+    /// Whether it is the program that does not work here, and not the way to it that was disturbed.
+    fn is_of_the_program(&self) -> bool {
+        match self {
+            Self::Rejected { .. } | Self::TooLarge { .. } | Self::Unhealthy { .. } => true,
+            Self::Fetch { .. }
+            | Self::Status { .. }
+            | Self::Slow { .. }
+            | Self::Checksum { .. }
+            | Self::Io { .. } => false,
+        }
+    }
 }
 
 /// The program that is installed.

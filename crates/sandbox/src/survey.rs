@@ -1,12 +1,13 @@
 //! What each back end needs and has on this host, and which one `auto` takes.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kiln_model::Clock;
 
 use crate::firecracker::FirecrackerConfig;
-use crate::microvm::GuestKernel;
+use crate::microvm::{GuestKernel, KernelError};
 use crate::programs::locate;
 use crate::qemu::program_for_this_host;
 use crate::{Check, Host, Layer, Probe, check_limits, network, probe_kvm};
@@ -62,7 +63,7 @@ impl Survey {
     pub fn of_this_host(programs: &Programs, clock: Arc<dyn Clock>) -> Self {
         let kvm = probe_kvm();
         let (kernel, found) = look_for_kernel(programs);
-        let firecracker = firecracker(programs, &kvm, found.as_ref());
+        let firecracker = firecracker(programs, &kvm, found.as_ref().ok_or(&kernel));
         let qemu = qemu(programs, &kernel);
         let Probe { namespaces, layers } = Host::probe(clock);
         let backends = vec![
@@ -129,17 +130,43 @@ fn look_for_kernel(programs: &Programs) -> (Check, Option<GuestKernel>) {
             let detail = format!("{} ({release})", kernel.image().display());
             (yes(detail), Some(kernel))
         }
+        Err(KernelError::Read { path, source }) if programs.kernel.is_some() => {
+            let otherwise = "for the newest cloud kernel in the known places";
+            (wrong("--kernel", &path, &source, otherwise), None)
+        }
         Err(error) => (no(error.to_string(), FETCH_KERNEL), None),
     }
 }
 
-fn firecracker(programs: &Programs, kvm: &Check, kernel: Option<&GuestKernel>) -> Check {
+/// For a back end: where a kernel was named, that one is what has to be mended.
+fn without_kernel(programs: &Programs, kernel: &Check) -> Check {
+    if programs.kernel.is_some() {
+        kernel.clone()
+    } else {
+        no("no guest kernel".to_owned(), "name one with --kernel")
+    }
+}
+
+fn firecracker(programs: &Programs, kvm: &Check, kernel: Result<&GuestKernel, &Check>) -> Check {
+    if let Some(jailer) = &programs.jailer
+        && let Err(error) = locate(jailer)
+    {
+        return wrong("--jailer", jailer, &error, "to go without a jailer");
+    }
     let named = programs.firecracker.as_deref();
-    let Ok(program) = locate(named.unwrap_or_else(|| Path::new("firecracker"))) else {
-        return no("no program firecracker".to_owned(), FETCH_FIRECRACKER);
+    let program = match (
+        locate(named.unwrap_or_else(|| Path::new("firecracker"))),
+        named,
+    ) {
+        (Ok(program), _) => program,
+        (Err(error), Some(named)) => {
+            return wrong("--firecracker", named, &error, "for the one in PATH");
+        }
+        (Err(_), None) => return no("no program firecracker".to_owned(), FETCH_FIRECRACKER),
     };
-    let Some(kernel) = kernel else {
-        return no("no guest kernel".to_owned(), "name one with --kernel");
+    let kernel = match kernel {
+        Ok(kernel) => kernel,
+        Err(check) => return without_kernel(programs, check),
     };
     let config = FirecrackerConfig {
         program,
@@ -170,16 +197,14 @@ fn firecracker(programs: &Programs, kvm: &Check, kernel: Option<&GuestKernel>) -
 fn qemu(programs: &Programs, kernel: &Check) -> Check {
     let usual = program_for_this_host();
     let named = programs.qemu.as_deref();
-    let Ok(program) = locate(named.unwrap_or_else(|| Path::new(usual))) else {
-        return no(
+    match (locate(named.unwrap_or_else(|| Path::new(usual))), named) {
+        (Ok(program), _) if kernel.works => yes(program.display().to_string()),
+        (Ok(_), _) => without_kernel(programs, kernel),
+        (Err(error), Some(named)) => wrong("--qemu", named, &error, "for the one in PATH"),
+        (Err(_), None) => no(
             format!("no program {usual}"),
             "apt-get install qemu-system-x86 (or qemu-system-arm)",
-        );
-    };
-    if kernel.works {
-        yes(program.display().to_string())
-    } else {
-        no("no guest kernel".to_owned(), "name one with --kernel")
+        ),
     }
 }
 
@@ -221,6 +246,20 @@ fn no(detail: String, fix: &str) -> Check {
         detail,
         fix: Some(fix.to_owned()),
     }
+}
+
+/// What an option names is not there: nothing that could be installed would be looked at.
+fn wrong(option: &str, path: &Path, error: &io::Error, otherwise: &str) -> Check {
+    let path = path.display();
+    let why = if error.kind() == io::ErrorKind::NotFound {
+        "which is not there".to_owned()
+    } else {
+        format!("which cannot be used: {error}")
+    };
+    no(
+        format!("{option} is wrong: it names {path}, {why}"),
+        &format!("correct {option} {path}, or leave it out {otherwise}"),
+    )
 }
 
 #[cfg(test)]

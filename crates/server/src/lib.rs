@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(test)]
+mod answer;
 mod app;
 mod billing;
 mod body;

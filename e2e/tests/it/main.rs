@@ -17,6 +17,7 @@ mod engines;
 #[cfg(test)]
 #[path = "../../../crates/sandbox/tests/it/host_machine.rs"]
 mod host_machine;
+#[cfg(test)]
 mod isolation;
 #[cfg(test)]
 mod kernel;

@@ -8,6 +8,7 @@ use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::get;
 use serde_json::{Value, json};
@@ -20,6 +21,9 @@ pub(crate) struct Offering {
     pub(crate) url: String,
     offer: Arc<Offer>,
     ready: Arc<AtomicU32>,
+    introduced: Arc<AtomicU32>,
+    /// How many requests for the program are still to fail.
+    faults: Arc<AtomicU32>,
 }
 
 #[derive(Debug)]
@@ -45,6 +49,8 @@ impl Offering {
                 times,
             }),
             ready: Arc::default(),
+            introduced: Arc::default(),
+            faults: Arc::default(),
         };
         let routes = Router::new()
             .route("/v0/runners/{runner}/channel", get(meet))
@@ -54,9 +60,19 @@ impl Offering {
         offering
     }
 
+    /// Does not hand out the program for so many requests.
+    pub(crate) fn fail(&self, requests: u32) {
+        self.faults.store(requests, Ordering::Relaxed);
+    }
+
     /// How often a runner was ready for a job.
     pub(crate) fn times_ready(&self) -> u32 {
         self.ready.load(Ordering::Relaxed)
+    }
+
+    /// How often a runner said what it is, and so was open for an offer.
+    pub(crate) fn times_introduced(&self) -> u32 {
+        self.introduced.load(Ordering::Relaxed)
     }
 
     async fn talk(self, mut runner: WebSocket) {
@@ -68,15 +84,18 @@ impl Offering {
             if said["event"] != "ready" {
                 continue;
             }
-            let count = self.ready.fetch_add(1, Ordering::Relaxed) + 1;
-            // One that does not say what it is wants no other program; it waits for a job that never comes.
-            if count <= self.offer.times && !said["runner"].is_null() {
+            self.ready.fetch_add(1, Ordering::Relaxed);
+            // One that does not say what it is wants no other program. There never is a job.
+            let answer = if said["runner"].is_null()
+                || self.introduced.fetch_add(1, Ordering::Relaxed) >= self.offer.times
+            {
+                json!({"event": "no_job"})
+            } else {
                 let url = format!("{}/program", self.url);
                 let checksum = &self.offer.checksum;
-                let update =
-                    json!({"event": "update", "version": "9", "url": url, "checksum": checksum});
-                let _ = runner.send(Message::text(update.to_string())).await;
-            }
+                json!({"event": "update", "version": "9", "url": url, "checksum": checksum})
+            };
+            let _ = runner.send(Message::text(answer.to_string())).await;
         }
     }
 }
@@ -85,6 +104,11 @@ async fn meet(State(offering): State<Offering>, upgrade: WebSocketUpgrade) -> Re
     upgrade.on_upgrade(|runner| offering.talk(runner))
 }
 
-async fn hand_out(State(offering): State<Offering>) -> Vec<u8> {
-    std::fs::read(&offering.offer.program).unwrap()
+async fn hand_out(State(offering): State<Offering>) -> Result<Vec<u8>, StatusCode> {
+    let one_less = |faults: u32| faults.checked_sub(1);
+    let faults = &offering.faults;
+    match faults.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less) {
+        Ok(_) => Err(StatusCode::SERVICE_UNAVAILABLE),
+        Err(_) => Ok(std::fs::read(&offering.offer.program).unwrap()),
+    }
 }

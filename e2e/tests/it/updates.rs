@@ -83,6 +83,26 @@ async fn a_runner_becomes_the_program_that_it_is_offered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_cannot_be_fetched_at_first_is_taken_later() {
+    let installed = Installed::new();
+    let newer = installed.newer(|content| content.push(0));
+    let server = Offering::start("127.0.0.1:0", &newer, 2).await;
+    server.fail(1);
+    let mut runner = installed.start(&server);
+    // Before the fault, after it, and as the new program.
+    while server.times_introduced() < 3 {
+        assert!(!runner.has_ended(), "the runner ended");
+        tokio::task::yield_now().await;
+    }
+    assert!(same(&installed.path(), &newer));
+    let log = fs::read_to_string(installed.town.log()).unwrap();
+    let warning = format!("by version 9: {}/program is answered with", server.url);
+    assert!(log.contains(&warning), "{log}");
+    runner.signal(Signal::TERM);
+    assert_eq!(runner.wait(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_does_not_come_up_is_rolled_back_and_not_tried_again() {
     let installed = Installed::new();
     // It has forgotten one of its flags: it says its version, and fails at every start of a runner.

@@ -63,8 +63,8 @@ pub(crate) struct RunnerUp {
 pub(crate) struct Tuning {
     /// Make this host quiet while the runner is up: on or off [env: KILN_TUNING] [default: off]
     ///
-    /// With one slot, cores are split either way: the runner keeps to the first, or the first two of eight and more, and jobs to
-    /// the others. A job of more CPUs than those has every core.
+    /// With one slot, the cores that the runner may use are split either way: it keeps to the first, or the first two of eight and
+    /// more, and jobs to the others. A job of more CPUs than those has every core.
     #[arg(long, value_name = "ON|OFF")]
     pub(crate) tuning: Option<String>,
 

@@ -42,24 +42,14 @@ fn show(context: &Context<'_>, doctor: &Doctor) -> Result<Exit, Failure> {
     };
     if doctor.json.json {
         context.terminal.json(&report)?;
-        return Ok(Exit::Ok);
+    } else {
+        report.print(context)?;
     }
-    for line in &report.findings {
-        let mark = if line.works { "ok" } else { "no" };
-        context
-            .terminal
-            .data(&format!("{mark:<3} {:<13} {}", line.name, line.detail))?;
-        if let Some(fix) = line.fix {
-            context
-                .terminal
-                .data(&format!("    {:<13} fix: {fix}", ""))?;
-        }
+    match report.auto {
+        Some(_) => Ok(Exit::Ok),
+        None => Err(Failure::unexpected("no back end works on this host")
+            .hint("mend one of them: what each lacks is above")),
     }
-    context.terminal.data(&format!(
-        "\nauto takes: {}",
-        report.auto.unwrap_or("nothing")
-    ))?;
-    Ok(Exit::Ok)
 }
 
 fn programs(given: &crate::cli::Programs) -> Programs {
@@ -75,6 +65,24 @@ fn programs(given: &crate::cli::Programs) -> Programs {
 struct Report<'a> {
     auto: Option<&'static str>,
     findings: Vec<Line<'a>>,
+}
+
+impl Report<'_> {
+    fn print(&self, context: &Context<'_>) -> Result<(), Failure> {
+        for line in &self.findings {
+            let mark = if line.works { "ok" } else { "no" };
+            context
+                .terminal
+                .data(&format!("{mark:<3} {:<13} {}", line.name, line.detail))?;
+            if let Some(fix) = line.fix {
+                context
+                    .terminal
+                    .data(&format!("    {:<13} fix: {fix}", ""))?;
+            }
+        }
+        let auto = self.auto.unwrap_or("nothing");
+        context.terminal.data(&format!("\nauto takes: {auto}"))
+    }
 }
 
 #[derive(Serialize)]

@@ -19,8 +19,8 @@ pub(super) fn run(context: &Context<'_>, noise: &Noise) -> Result<Exit, Failure>
         .map_or_else(Vec::new, |cores| cores.benchmark.clone());
     let receipt = NoiseReceipt {
         before: Some(probe(ProbeLength::Thorough, &benchmark, None)),
+        warnings: warnings(cores.as_ref()),
         cores,
-        warnings: warnings(),
         ..NoiseReceipt::default()
     };
     context.terminal.end_progress();

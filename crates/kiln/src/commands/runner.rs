@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use kiln_model::{Clock, Slot};
 use kiln_runner::{
-    AgentConfig, AgentError, Agents, Ended, Program, QuietHost, SandboxExecutor,
-    SandboxExecutorConfig, Shutdown, host_facts,
+    AgentConfig, AgentError, Agents, Ended, Http, Program, QuietHost, SandboxExecutor,
+    SandboxExecutorConfig, Shutdown, Updates, host_facts,
 };
 use kiln_sandbox::{Backend, BaseKind, Check, Missing, check_limits};
 use kiln_store::{SystemClock, SystemEntropy};
@@ -43,14 +43,14 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
     // Signals first: from here on who is asked to stop leaves the host as it was.
     let mut stop = StopSignals::install_in(&runtime)?;
     let host = quiet_host(context, &config.data_dir, slots)?;
-    let mut updates = settings.is_on("auto-update")?;
+    let mut updates = settings.is_on("auto-update")?.then(Updates::default);
     let program = Program::current()?;
     let next: Result<Next, Failure> = runtime.block_on(async {
         loop {
             let chambers = backend::chosen(context, &config.data_dir)?;
             let mut agents = agents(&config, slots, accepted(context)?, host.quiet(), chambers)?;
-            if updates {
-                agents = agents.with_updates();
+            if let Some(updates) = &updates {
+                agents = agents.with_updates(updates);
             }
             let Ended::Update(offer) = run_agents(context, agents, &program, &mut stop).await?
             else {
@@ -62,9 +62,11 @@ pub(super) fn run(context: &Context<'_>) -> Result<Exit, Failure> {
             };
             match replaced {
                 Ok(()) => return Ok(Next::Become),
-                Err(failure) => {
-                    context.terminal.warn(&failure.to_string());
-                    updates = false;
+                Err(error) => {
+                    update::warn(context, &offer, &error);
+                    if let Some(updates) = &mut updates {
+                        updates.failed(&offer, &error);
+                    }
                 }
             }
         }
@@ -144,7 +146,7 @@ pub(super) fn agents(
         missing_limits,
     };
     let executor = executor(&home, quiet, backend)?;
-    let http = http_client()?;
+    let http = http_client().map_err(|error| broke(&error))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let (executor, entropy) = (Arc::new(executor), Arc::new(SystemEntropy));
     Agents::new(config, slots, executor, clock, entropy)
@@ -188,7 +190,7 @@ fn executor(
             ..SandboxExecutorConfig::new(home.data.join("cache"))
         },
         backend,
-        http_client()?,
+        Http::new(http_client),
         Arc::clone(&clock),
     )
     .map_err(|error| broke(&error))
@@ -208,10 +210,8 @@ fn can_be_limited(limits: &Check) -> Result<(), Failure> {
     )))
 }
 
-fn http_client() -> Result<reqwest::Client, Failure> {
-    reqwest::Client::builder()
-        .build()
-        .map_err(|error| broke(&error))
+fn http_client() -> reqwest::Result<reqwest::Client> {
+    reqwest::Client::builder().build()
 }
 
 fn broke(error: &dyn std::error::Error) -> Failure {

@@ -49,6 +49,7 @@ pub enum KnobState {
     Absent,
 }
 
+/// The cores that the runner may use, which need not be all that the host has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CoreSplit {

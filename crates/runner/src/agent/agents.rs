@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::disk::Disk;
 use super::owner::Seat;
 use super::{Agent, AgentConfig, AgentError, Ended, Shutdown};
+use crate::Updates;
 use crate::executor::{Executor, InTurn};
 use crate::timer::{Timer, TokioTimer};
 
@@ -70,8 +71,8 @@ impl Agents {
 
     /// See [`Agent::with_updates`].
     #[must_use]
-    pub fn with_updates(self) -> Self {
-        self.each(Agent::with_updates)
+    pub fn with_updates(self, updates: &Updates) -> Self {
+        self.each(|agent| agent.with_updates(updates.clone()))
     }
 
     /// See [`Agent::with_host`].

@@ -24,6 +24,15 @@ pub(super) const DELIVERY_PATIENCE: Duration = Duration::from_mins(1);
 /// Name resolution, connection, TLS and upgrade together.
 pub(super) const DIAL_PATIENCE: Duration = Duration::from_secs(30);
 
+/// Between two attempts to reach the server.
+pub(super) const CONNECT_LONGEST: Duration = Duration::from_secs(30);
+
+/// Between two attempts to fetch a program: nothing runs here meanwhile.
+pub(super) const UPDATE_LONGEST: Duration = Duration::from_hours(1);
+
+/// How long a program that does not work here keeps the next one from being offered.
+pub(super) const OFFER_INTERVAL: Duration = Duration::from_hours(1);
+
 /// For the rest of an orderly close.
 pub(super) const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 

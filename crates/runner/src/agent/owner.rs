@@ -15,10 +15,10 @@ use super::work::Work;
 use super::{
     AgentConfig, AgentError, Effect, Event, Exit, Moment, Outgoing, Phase, Remark, Shutdown, State,
 };
-use crate::Offer;
 use crate::channel::{Connection, Greeting, Heard, Target};
 use crate::executor::Executor;
 use crate::timer::{Timer, TokioTimer};
+use crate::{Offer, Updates};
 
 /// A runner, or one slot of it, that connects to its server and carries out what it is given.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub struct Agent {
     executor: Arc<dyn Executor>,
     timer: Arc<dyn Timer>,
     entropy: Arc<dyn Entropy>,
-    updates: bool,
+    updates: Option<Updates>,
     host: Option<HostFacts>,
     /// For uploads.
     http: Option<reqwest::Client>,
@@ -91,18 +91,19 @@ impl Agent {
             executor,
             timer,
             entropy,
-            updates: false,
+            updates: None,
             host: None,
             http: None,
             connected: CancellationToken::new(),
         })
     }
 
-    /// Ends when the server offers another program, once nothing is held or owed.
+    /// Ends when the server offers another program, once nothing is held or owed, unless what is remembered of earlier ones
+    /// speaks against it.
     #[must_use]
-    pub fn with_updates(self) -> Self {
+    pub fn with_updates(self, updates: Updates) -> Self {
         Self {
-            updates: true,
+            updates: Some(updates),
             ..self
         }
     }
@@ -143,8 +144,8 @@ impl Agent {
         }
         let spooled = self.seat.disk.recover()?;
         let mut state = State::new(spooled, self.timer.monotonic());
-        if self.updates {
-            state = state.with_updates();
+        if let Some(updates) = &self.updates {
+            state = state.with_updates(updates, self.moment());
         }
         let owner = Owner {
             phase: state.phase(),
@@ -158,6 +159,15 @@ impl Agent {
             is_alone: false,
         };
         owner.run(shutdown).await
+    }
+
+    fn moment(&self) -> Moment {
+        let mut random = [0; 4];
+        self.entropy.fill(&mut random);
+        Moment {
+            now: self.timer.monotonic(),
+            jitter: u32::from_ne_bytes(random),
+        }
     }
 }
 
@@ -205,7 +215,7 @@ impl Owner {
     async fn handle(&mut self, event: Event) -> Option<Exit> {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
-            for effect in self.state.apply(event, self.moment()) {
+            for effect in self.state.apply(event, self.agent.moment()) {
                 if let Effect::Exit(exit) = effect {
                     return Some(exit);
                 }
@@ -214,15 +224,6 @@ impl Owner {
             self.log_phase();
         }
         None
-    }
-
-    fn moment(&self) -> Moment {
-        let mut random = [0; 4];
-        self.agent.entropy.fill(&mut random);
-        Moment {
-            now: self.agent.timer.monotonic(),
-            jitter: u32::from_ne_bytes(random),
-        }
     }
 
     fn heard(&mut self, heard: Heard) -> Event {
@@ -444,9 +445,7 @@ fn log_remark(remark: &Remark) {
             tracing::error!(job.id = %job, "job {job} came while another is held and is left to its lease");
         }
         Remark::UpdateDeclined { version } => {
-            tracing::info!(
-                "the server offers version {version}; this runner does not update itself"
-            );
+            tracing::info!("the server offers version {version}, which this runner does not take");
         }
         Remark::NoAnswer => {
             tracing::warn!("the server owes an answer for too long, connecting anew");

@@ -24,6 +24,7 @@
 
 mod duty;
 mod link;
+mod offers;
 
 use std::collections::VecDeque;
 
@@ -34,9 +35,10 @@ use super::event::{Effect, Event, Exit, Moment, Outgoing, Remark};
 use super::limits::{
     CLOSE_PATIENCE, HEARTBEAT_INTERVAL, READY_INTERVAL, SPOOL_INTERVAL, STOP_PATIENCE,
 };
-use crate::{Delivery, Offer};
+use crate::{Delivery, Offer, Updates};
 use duty::{Cause, Duty, Upload};
 use link::{Link, Talk};
+use offers::Offers;
 
 /// What the agent is about, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +57,7 @@ pub struct State {
     link: Link,
     duty: Duty,
     ending: Ending,
-    introduce: bool,
-    updates: bool,
+    offers: Offers,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -83,16 +84,15 @@ impl State {
             },
             duty,
             ending: Ending::No,
-            introduce: true,
-            updates: false,
+            offers: Offers::unwanted(now),
         }
     }
 
-    /// The same, ending for the first program that the server offers.
+    /// The same, ending for the first program that the server offers and that is to be taken.
     #[must_use]
-    pub fn with_updates(self) -> Self {
+    pub fn with_updates(self, updates: &Updates, moment: Moment) -> Self {
         Self {
-            updates: true,
+            offers: Offers::wanted(updates, moment),
             ..self
         }
     }
@@ -212,20 +212,19 @@ impl State {
                 version,
                 url,
                 checksum,
-            } if self.updates
-                && self.ending == Ending::No
-                && matches!(self.duty, Duty::Free { .. }) =>
-            {
+            } => {
                 let offer = Offer {
                     version,
                     url,
                     checksum,
                 };
-                return self.exit(Exit::Update(Box::new(offer)), effects);
-            }
-            ServerMessage::Update { version, .. } => {
-                self.introduce = false;
+                let is_free = self.ending == Ending::No && matches!(self.duty, Duty::Free { .. });
+                if is_free && self.offers.would_take(&offer, now) {
+                    return self.exit(Exit::Update(Box::new(offer)), effects);
+                }
+                self.offers.declined(now);
                 self.duty.answered();
+                let version = offer.version;
                 effects.push(Effect::Remark(Remark::UpdateDeclined { version }));
             }
         }
@@ -478,7 +477,7 @@ impl State {
                 asked_at: Some(now),
                 ask_at: now + READY_INTERVAL,
             };
-            let introduce = self.introduce;
+            let introduce = self.offers.are_invited(now);
             effects.push(Effect::Send(Outgoing::Ready { introduce }));
         }
     }
@@ -539,5 +538,7 @@ impl State {
 mod properties;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod updates;
 #[cfg(test)]
 mod uploads;

@@ -14,6 +14,7 @@ use tokio::fs::File;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::limits::CONNECT_LONGEST;
 use super::{Event, backoff};
 use crate::Attachment;
 use crate::channel::Target;
@@ -98,7 +99,7 @@ impl Upload {
             }
             let now = self.timer.monotonic();
             self.timer
-                .sleep_until(now + backoff::delay(attempts, 0))
+                .sleep_until(now + backoff::delay(attempts, 0, CONNECT_LONGEST))
                 .await;
             attempts += 1;
         }

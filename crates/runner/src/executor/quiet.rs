@@ -37,7 +37,7 @@ impl QuietHost {
     pub fn untouched() -> Self {
         Self {
             receipt: Arc::new(NoiseReceipt {
-                warnings: warnings(),
+                warnings: warnings(None),
                 ..NoiseReceipt::default()
             }),
             partition: None,
@@ -49,8 +49,8 @@ impl QuietHost {
     pub fn pinned(cores: CoreSplit) -> Self {
         Self {
             receipt: Arc::new(NoiseReceipt {
+                warnings: warnings(Some(&cores)),
                 cores: Some(cores),
-                warnings: warnings(),
                 ..NoiseReceipt::default()
             }),
             partition: None,
@@ -64,7 +64,7 @@ impl QuietHost {
             receipt: Arc::new(NoiseReceipt {
                 knobs: tuning.knobs().to_vec(),
                 cores: tuning.cores().cloned(),
-                warnings: warnings(),
+                warnings: warnings(tuning.cores()),
                 ..NoiseReceipt::default()
             }),
             partition: tuning.partition(),

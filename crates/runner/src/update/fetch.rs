@@ -54,7 +54,7 @@ impl Program {
                     within: FETCH_WITHIN,
                 })
             })?;
-        if !found.eq_ignore_ascii_case(offer.checksum.trim()) {
+        if !offer.has_checksum(&found) {
             return Err(UpdateError::Checksum {
                 expected: offer.checksum.clone(),
                 found,

@@ -9,9 +9,6 @@ use rustix::io::Errno;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::files::HostFiles;
-use crate::surroundings::parse_list;
-
 /// From this many cores on the system gets two.
 const LARGE: usize = 8;
 
@@ -67,18 +64,13 @@ fn pin(thread: Option<Pid>, cores: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(thread, &set)?)
 }
 
-pub(super) fn of(files: &HostFiles) -> Option<CoreSplit> {
-    let online = parse_list(&files.read("/sys/devices/system/cpu/online").ok()?);
-    split(&online)
-}
-
-fn split(online: &[u32]) -> Option<CoreSplit> {
-    let kept = match online.len() {
+fn split(cores: &[u32]) -> Option<CoreSplit> {
+    let kept = match cores.len() {
         0 | 1 => return None,
         count if count < LARGE => 1,
         _ => 2,
     };
-    let (housekeeping, benchmark) = online.split_at(kept);
+    let (housekeeping, benchmark) = cores.split_at(kept);
     Some(CoreSplit {
         housekeeping: housekeeping.to_vec(),
         benchmark: benchmark.to_vec(),
@@ -90,8 +82,8 @@ mod tests {
     use super::*;
 
     fn sizes(count: u32) -> Option<(usize, usize)> {
-        let online: Vec<u32> = (0..count).collect();
-        split(&online).map(|cores| (cores.housekeeping.len(), cores.benchmark.len()))
+        let cores: Vec<u32> = (0..count).collect();
+        split(&cores).map(|cores| (cores.housekeeping.len(), cores.benchmark.len()))
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! What disturbs this host and cannot be changed from here.
 
-use super::files::HostFiles;
+use kiln_model::v0::CoreSplit;
 
-/// One sentence for each, with what could be done about it.
-pub fn warnings() -> Vec<String> {
-    of(&HostFiles::new("/"))
+use super::files::HostFiles;
+use super::interrupts::list;
+use crate::surroundings::parse_list;
+
+/// One sentence for each, with what could be done about it, for who has split its cores like this.
+pub fn warnings(cores: Option<&CoreSplit>) -> Vec<String> {
+    of(&HostFiles::new("/"), cores)
 }
 
-pub(super) fn of(files: &HostFiles) -> Vec<String> {
+fn of(files: &HostFiles, cores: Option<&CoreSplit>) -> Vec<String> {
     let mut warnings = Vec::new();
     let flags = files.read("/proc/cpuinfo").unwrap_or_default();
     let is_virtual = flags
@@ -37,7 +41,22 @@ pub(super) fn of(files: &HostFiles) -> Vec<String> {
                 .to_owned(),
         );
     }
+    warnings.extend(cores.and_then(|cores| beside(files, cores)));
     warnings
+}
+
+/// Whoever may not use all cores has neighbours that it does not know.
+fn beside(files: &HostFiles, cores: &CoreSplit) -> Option<String> {
+    let online = parse_list(&files.read("/sys/devices/system/cpu/online").ok()?);
+    let ours = [&cores.housekeeping[..], &cores.benchmark].concat();
+    let is_all = online.iter().all(|core| ours.contains(core));
+    (!is_all).then(|| {
+        format!(
+            "of this host's {} cores this runner may use {}, which are those that are split: others may be busy on the rest",
+            online.len(),
+            list(&ours)
+        )
+    })
 }
 
 fn is_running(files: &HostFiles, program: &str) -> bool {
@@ -54,25 +73,55 @@ mod tests {
 
     use super::*;
 
+    /// A host with two cores.
     fn host(cpuinfo: &str, cmdline: &str, program: &str) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
-        let proc = root.path().join("proc");
-        fs::create_dir_all(proc.join("77")).unwrap();
-        fs::write(proc.join("cpuinfo"), cpuinfo).unwrap();
-        fs::write(proc.join("cmdline"), cmdline).unwrap();
-        fs::write(proc.join("77/comm"), program).unwrap();
+        let put = |path: &str, content: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        };
+        put("proc/cpuinfo", cpuinfo);
+        put("proc/cmdline", cmdline);
+        put("proc/77/comm", program);
+        put("sys/devices/system/cpu/online", "0-1\n");
         root
+    }
+
+    fn well_kept() -> tempfile::TempDir {
+        host("flags : fpu vme\n", "isolcpus=1 nohz_full=1\n", "sshd\n")
+    }
+
+    fn split(housekeeping: u32, benchmark: &[u32]) -> CoreSplit {
+        CoreSplit {
+            housekeeping: vec![housekeeping],
+            benchmark: benchmark.to_vec(),
+        }
     }
 
     #[test]
     fn a_well_kept_host_gives_no_warning() {
-        let root = host("flags : fpu vme\n", "isolcpus=1 nohz_full=1\n", "sshd\n");
-        assert_eq!(of(&HostFiles::new(root.path())), Vec::<String>::new());
+        let root = well_kept();
+        let warnings = of(&HostFiles::new(root.path()), Some(&split(0, &[1])));
+        assert_eq!(warnings, Vec::<String>::new());
     }
 
     #[test]
     fn each_trouble_has_a_warning_of_its_own() {
         let root = host("flags : fpu hypervisor\n", "quiet\n", "irqbalance\n");
-        assert_eq!(of(&HostFiles::new(root.path())).len(), 3);
+        assert_eq!(of(&HostFiles::new(root.path()), None).len(), 3);
+    }
+
+    #[test]
+    fn who_may_not_use_every_core_is_told_which_are_split() {
+        let root = well_kept();
+        fs::write(root.path().join("sys/devices/system/cpu/online"), "0-7\n").unwrap();
+        let [warning] = of(&HostFiles::new(root.path()), Some(&split(4, &[5, 7])))
+            .try_into()
+            .unwrap();
+        assert!(
+            warning.contains("8 cores this runner may use 4,5,7,"),
+            "{warning}"
+        );
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use kiln_model::v0::{CoreSplit, Knob, KnobState};
 use rustix::fs::{FlockOperation, flock};
 
-use super::cores;
+use super::cores::core_split;
 use super::files::{HostFiles, chosen, exists};
 use super::interrupts::{Steering, list, steering};
 use super::journal::{self, Journal};
@@ -104,15 +104,16 @@ fn undo_journals(files: &HostFiles, directory: &Path) -> Result<usize, TuningErr
 
 impl Tuning {
     /// Makes this host quiet. What an earlier process left changed is put back first, also one of an earlier version with its
-    /// journal in `directory`.
+    /// journal in `directory`. The cores that are split are those that this thread may use.
     pub fn apply(plan: &TuningPlan, directory: &Path) -> Result<Self, TuningError> {
-        Self::apply_to(HostFiles::new("/"), plan, directory)
+        Self::apply_to(HostFiles::new("/"), plan, directory, core_split)
     }
 
     pub(super) fn apply_to(
         files: HostFiles,
         plan: &TuningPlan,
         directory: &Path,
+        split: impl FnOnce() -> Option<CoreSplit>,
     ) -> Result<Self, TuningError> {
         let lock = lock(&files.path(LOCK))?;
         undo_journals(&files, directory)?;
@@ -138,8 +139,8 @@ impl Tuning {
         for knob in KNOBS {
             tuning.turn(knob, plan);
         }
-        // Only now is it known which CPUs are there.
-        tuning.cores = cores::of(&tuning.files);
+        // Only now is it known which CPUs are there. Some of them may be others' alone.
+        tuning.cores = split();
         tuning.steer(plan);
         tuning.set_apart(plan);
         tuning.stay_awake(plan);

@@ -2,6 +2,9 @@
 //! is killed now and then.
 
 #[cfg(test)]
+#[path = "../../src/answer.rs"]
+mod answer;
+#[cfg(test)]
 mod billing;
 #[cfg(test)]
 mod channel;

@@ -61,18 +61,24 @@ fn end_trial_after(program: &Program, span: Duration, go_on: impl FnOnce(&Progra
 }
 
 /// Fetches, checks and swaps.
-pub(super) async fn replace(program: &Program, offer: &Offer) -> Result<(), Failure> {
+pub(super) async fn replace(program: &Program, offer: &Offer) -> Result<(), UpdateError> {
     tracing::info!(
         "replacing this program by version {} of {}",
         offer.version,
         offer.url
     );
     let http = reqwest::Client::new();
-    let candidate = program
-        .fetch(&http, offer)
-        .await
-        .map_err(|error| explain(&error))?;
-    program.swap(candidate).map_err(|error| explain(&error))
+    let candidate = program.fetch(&http, offer).await?;
+    program.swap(candidate)
+}
+
+/// The runner goes on as it is.
+pub(super) fn warn(context: &Context<'_>, offer: &Offer, error: &UpdateError) {
+    let causes = explain(error).causes.join(": ");
+    context.terminal.warn(&format!(
+        "this program cannot be replaced by version {}: {causes}",
+        offer.version
+    ));
 }
 
 /// Becomes the program that is installed now, with the same arguments. Returns only what went wrong.

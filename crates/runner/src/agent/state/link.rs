@@ -8,8 +8,8 @@ use super::duty::Duty;
 use crate::agent::backoff;
 use crate::agent::event::Moment;
 use crate::agent::limits::{
-    DELIVERY_PATIENCE, DIAL_PATIENCE, HEARTBEAT_INTERVAL, HEARTBEAT_PATIENCE, POLL_PATIENCE,
-    POLL_SECONDS,
+    CONNECT_LONGEST, DELIVERY_PATIENCE, DIAL_PATIENCE, HEARTBEAT_INTERVAL, HEARTBEAT_PATIENCE,
+    POLL_PATIENCE, POLL_SECONDS,
 };
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Link {
         };
         Self::Down {
             attempts: attempts.saturating_add(1),
-            retry_at: moment.now + backoff::delay(attempts, moment.jitter),
+            retry_at: moment.now + backoff::delay(attempts, moment.jitter, CONNECT_LONGEST),
         }
     }
 

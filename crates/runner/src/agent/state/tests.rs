@@ -36,6 +36,14 @@ pub(super) fn received(message: ServerMessage) -> Event {
     Event::Received(message)
 }
 
+/// With the longest waits.
+fn moment(now: Millis) -> Moment {
+    Moment {
+        now,
+        jitter: u32::MAX,
+    }
+}
+
 /// A state and its time.
 pub(super) struct Machine {
     state: State,
@@ -51,12 +59,15 @@ impl Machine {
         }
     }
 
+    pub(super) fn with_updates(self, updates: &Updates) -> Self {
+        Self {
+            state: self.state.with_updates(updates, moment(self.now)),
+            ..self
+        }
+    }
+
     pub(super) fn on(&mut self, event: Event) -> Vec<Effect> {
-        let moment = Moment {
-            now: self.now,
-            jitter: u32::MAX,
-        };
-        self.state.apply(event, moment)
+        self.state.apply(event, moment(self.now))
     }
 
     pub(super) fn after(&mut self, span: Duration) -> Vec<Effect> {
@@ -341,39 +352,6 @@ fn a_server_that_answers_no_job_at_once_is_asked_once_a_second() {
     assert_eq!(machine.second(), [ready()]);
     machine.after(Duration::from_secs(55));
     assert_eq!(machine.on(received(ServerMessage::NoJob)), [ready()]);
-}
-
-#[test]
-fn a_declined_update_is_not_invited_again() {
-    let mut machine = Machine::idle();
-    machine.after(Duration::from_secs(2));
-    let effects = machine.on(received(ServerMessage::Update {
-        version: "9".to_owned(),
-        url: String::new(),
-        checksum: String::new(),
-    }));
-    let declined = Remark::UpdateDeclined {
-        version: "9".to_owned(),
-    };
-    let plain = Effect::Send(Outgoing::Ready { introduce: false });
-    assert_eq!(effects, [Effect::Remark(declined), plain]);
-}
-
-#[test]
-fn an_update_that_is_wanted_ends_an_idle_agent_for_it() {
-    let mut machine = Machine::idle();
-    machine.state = machine.state.with_updates();
-    let effects = machine.on(received(ServerMessage::Update {
-        version: "9".to_owned(),
-        url: "https://kiln.example/kiln".to_owned(),
-        checksum: "ab".to_owned(),
-    }));
-    let offer = Offer {
-        version: "9".to_owned(),
-        url: "https://kiln.example/kiln".to_owned(),
-        checksum: "ab".to_owned(),
-    };
-    assert_eq!(effects, [Effect::Exit(Exit::Update(Box::new(offer)))]);
 }
 
 #[test]

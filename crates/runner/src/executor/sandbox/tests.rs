@@ -18,6 +18,7 @@ use tempfile::TempDir;
 
 use super::check::MAX_ITERATIONS;
 use super::*;
+use crate::Http;
 use crate::executor::{Execution, Terms, Verdict};
 use registry::{Registry, TOKEN};
 
@@ -80,7 +81,7 @@ impl Bench {
             quiet,
             ..SandboxExecutorConfig::new(directory.path().join("cache"))
         };
-        let http = reqwest::Client::new();
+        let http = Http::new(|| reqwest::Client::builder().build());
         Self {
             registry: Registry::serve(layout, image.digest().clone()).await,
             executor: SandboxExecutor::open(config, backend, http, clock).unwrap(),

@@ -1,5 +1,6 @@
 use std::fs;
 
+use super::super::cores::{pin_this_thread, usable_cores};
 use super::*;
 
 /// A directory that plays a host with these files.
@@ -37,7 +38,20 @@ impl FakeHost {
     }
 
     fn tune(&self, plan: &TuningPlan) -> Result<Tuning, TuningError> {
-        Tuning::apply_to(self.files(), plan, self.data.path())
+        self.tune_with(plan, || {
+            Some(CoreSplit {
+                housekeeping: vec![0],
+                benchmark: vec![1, 2, 3],
+            })
+        })
+    }
+
+    fn tune_with(
+        &self,
+        plan: &TuningPlan,
+        split: impl FnOnce() -> Option<CoreSplit>,
+    ) -> Result<Tuning, TuningError> {
+        Tuning::apply_to(self.files(), plan, self.data.path(), split)
     }
 
     fn journal_exists(&self) -> bool {
@@ -59,7 +73,6 @@ fn ordinary() -> FakeHost {
     FakeHost::new(&[
         (SWAPPINESS, "60\n"),
         (ASLR, "2\n"),
-        ("/sys/devices/system/cpu/online", "0-3\n"),
         (
             "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
             "powersave\n",
@@ -97,6 +110,20 @@ fn a_host_is_tuned_and_put_back_as_it_was() {
         "ondemand"
     );
     assert!(!host.journal_exists());
+}
+
+#[test]
+fn only_cores_that_the_process_may_use_are_split_on_a_tuned_host() {
+    let host = ordinary();
+    host.put("/proc/irq/default_smp_affinity", "f\n");
+    let cores = std::thread::spawn(move || {
+        let usable = usable_cores().unwrap();
+        pin_this_thread(&usable[..1]).unwrap();
+        let tuning = host.tune_with(&TuningPlan::default(), core_split).unwrap();
+        assert_eq!(host.get("/proc/irq/default_smp_affinity"), "f");
+        tuning.cores().cloned()
+    });
+    assert_eq!(cores.join().unwrap(), None);
 }
 
 #[test]

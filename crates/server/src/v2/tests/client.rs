@@ -15,6 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
+use crate::answer::Answer;
 use crate::app::{App, Shared};
 use crate::first_start;
 use crate::token::{Action, Audience, OciScope};
@@ -27,13 +28,6 @@ pub(super) struct Door {
     pub(super) key: String,
     address: SocketAddr,
     listening: JoinHandle<()>,
-}
-
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    head: String,
-    pub(super) body: Vec<u8>,
 }
 
 impl Door {
@@ -182,9 +176,6 @@ impl Door {
         let body = body.to_string();
         let answer = self.call_as(key, method, path, &[], body.as_bytes()).await;
         assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
-        if answer.body.is_empty() {
-            return Value::Null;
-        }
         answer.json()
     }
 
@@ -254,31 +245,7 @@ impl Drop for Door {
 }
 
 impl Answer {
-    fn read(bytes: &[u8]) -> Self {
-        let end = bytes
-            .windows(4)
-            .position(|four| four == b"\r\n\r\n")
-            .expect("an answer has a head");
-        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Self {
-            status,
-            head,
-            body: bytes[end + 4..].to_vec(),
-        }
-    }
-
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().skip(1).find_map(|line| {
-            let (found, value) = line.split_once(':')?;
-            found.eq_ignore_ascii_case(name).then(|| value.trim())
-        })
-    }
-
-    pub(super) fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-
+    /// A refusal with this status and code.
     #[track_caller]
     pub(super) fn expect(&self, status: u16, code: &str) {
         assert_eq!(self.status, status, "{self:?}");

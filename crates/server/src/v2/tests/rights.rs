@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Answer, Door, sha256};
+use super::client::{Door, sha256};
+use crate::answer::Answer;
 
 /// Every test twice, each on a server of its own.
 macro_rules! on_both_engines {

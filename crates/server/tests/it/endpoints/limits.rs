@@ -4,7 +4,8 @@
 use kiln_store::testing::postgres_database;
 use serde_json::{Value, json};
 
-use super::town::{Answer, Town};
+use super::town::Town;
+use crate::answer::Answer;
 use crate::towns::MEMORY;
 use crate::ways::Ways;
 

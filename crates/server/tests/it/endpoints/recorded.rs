@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::town::{Answer, Town};
+use super::town::Town;
+use crate::answer::Answer;
 use crate::towns::MEMORY;
 use crate::ways::Ways;
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use kiln_store::testing::postgres_database;
 use serde_json::{Value, json};
 
+use crate::answer::Answer;
 use crate::contract;
 use crate::pair::{Pair, Spared};
 use crate::towns::MEMORY;
@@ -29,13 +30,6 @@ enum Servers {
 pub(super) enum Door<'a> {
     One(&'a str),
     OneOfTwo(Spared),
-}
-
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    head: String,
-    pub(super) body: Vec<u8>,
 }
 
 impl Door<'_> {
@@ -239,36 +233,8 @@ impl Town {
 }
 
 impl Answer {
-    fn read(bytes: &[u8]) -> Self {
-        let end = bytes
-            .windows(4)
-            .position(|four| four == b"\r\n\r\n")
-            .expect("an answer has a head");
-        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Self {
-            status,
-            head,
-            body: bytes[end + 4..].to_vec(),
-        }
-    }
-
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().skip(1).find_map(|line| {
-            let (found, value) = line.split_once(':')?;
-            found.eq_ignore_ascii_case(name).then(|| value.trim())
-        })
-    }
-
     pub(super) fn total(&self) -> &str {
         self.header("x-total-count").unwrap_or_default()
-    }
-
-    pub(super) fn json(&self) -> Value {
-        if self.body.is_empty() {
-            return Value::Null;
-        }
-        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
     /// The body, if the status is this one. Refusals have the shape that stock clients read.

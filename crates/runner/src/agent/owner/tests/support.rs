@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     AgentConfig, AgentError, Agents, Ended, Execution, Executor, Iteration, Output, Prepared,
-    SetUpError, Shutdown, Terms, Timer, Verdict,
+    SetUpError, Shutdown, Terms, Timer, Updates, Verdict,
 };
 
 pub(super) const JOB: &str = "01a1de47-71b7-7681-a510-54ad0fe9b85b";
@@ -226,7 +226,7 @@ impl Bench {
         );
         let mut agents = agents.unwrap();
         if updates {
-            agents = agents.with_updates();
+            agents = agents.with_updates(&Updates::default());
         }
         self.agent = Some(tokio::spawn(agents.run(self.shutdown.clone())));
     }

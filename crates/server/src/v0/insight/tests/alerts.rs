@@ -142,7 +142,7 @@ async fn a_model_can_be_replaced_and_removed(door: Door) {
             &json!({"test": "z_score", "upper_boundary": 0.99}),
         )
         .await
-        .expect(200);
+        .body_of(200);
     assert_eq!(changed["model"]["test"], "z_score");
     let old = door
         .get(&format!("{path}?model={}", uuid(&made["model"])))
@@ -152,7 +152,7 @@ async fn a_model_can_be_replaced_and_removed(door: Door) {
     let removed = door
         .call("PUT", &path, &json!({"test": null}))
         .await
-        .expect(200);
+        .body_of(200);
     assert_eq!(removed["model"], Value::Null);
     assert_eq!(door.report(&[("adder", 900.0)]).await["alerts"], json!([]));
     assert_eq!(door.delete(&path).await, 204);

@@ -13,6 +13,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
+use crate::answer::Answer;
 use crate::app::App;
 use crate::first_start;
 use crate::openapi::{DOCUMENT, contract};
@@ -24,13 +25,6 @@ pub(super) struct Door {
     key: String,
     address: SocketAddr,
     listening: JoinHandle<()>,
-}
-
-#[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    head: String,
-    pub(super) body: Vec<u8>,
 }
 
 impl Door {
@@ -111,15 +105,15 @@ impl Door {
 
     pub(super) async fn get(&self, path: &str) -> Value {
         let answer = self.call("GET", path, &Value::Null).await;
-        answer.expect(200)
+        answer.body_of(200)
     }
 
     pub(super) async fn post(&self, path: &str, body: &Value) -> Value {
-        self.call("POST", path, body).await.expect(201)
+        self.call("POST", path, body).await.body_of(201)
     }
 
     pub(super) async fn patch(&self, path: &str, body: &Value) -> Value {
-        self.call("PATCH", path, body).await.expect(200)
+        self.call("PATCH", path, body).await.body_of(200)
     }
 
     pub(super) async fn delete(&self, path: &str) -> u16 {
@@ -173,48 +167,10 @@ impl Drop for Door {
 }
 
 impl Answer {
-    fn read(bytes: &[u8]) -> Self {
-        let end = bytes
-            .windows(4)
-            .position(|four| four == b"\r\n\r\n")
-            .expect("an answer has a head");
-        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        let mut body = bytes[end + 4..].to_vec();
-        if head
-            .to_ascii_lowercase()
-            .contains("transfer-encoding: chunked")
-        {
-            body = unchunk(&body);
-        }
-        Self { status, head, body }
-    }
-
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().skip(1).find_map(|line| {
-            let (found, value) = line.split_once(':')?;
-            found.eq_ignore_ascii_case(name).then(|| value.trim())
-        })
-    }
-
+    /// The body, if the status is this one.
     #[track_caller]
-    pub(super) fn expect(&self, status: u16) -> Value {
-        let text = String::from_utf8_lossy(&self.body);
-        assert_eq!(self.status, status, "{text}");
-        serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+    pub(super) fn body_of(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{self:?}");
+        self.json()
     }
-}
-
-fn unchunk(mut bytes: &[u8]) -> Vec<u8> {
-    let mut body = Vec::new();
-    while let Some(end) = bytes.windows(2).position(|two| two == b"\r\n") {
-        let size = std::str::from_utf8(&bytes[..end]).unwrap();
-        let size = usize::from_str_radix(size, 16).unwrap();
-        body.extend_from_slice(&bytes[end + 2..end + 2 + size]);
-        bytes = &bytes[end + 4 + size..];
-        if size == 0 {
-            break;
-        }
-    }
-    body
 }

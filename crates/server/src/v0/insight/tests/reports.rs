@@ -53,7 +53,7 @@ async fn a_list_leaves_results_out_unless_it_is_expanded(door: Door) {
         door.report(&[("adder", value)]).await;
     }
     let answer = door.call("GET", "reports?per_page=2", &Value::Null).await;
-    let list = answer.expect(200);
+    let list = answer.body_of(200);
     assert_eq!(answer.header("x-total-count"), Some("3"));
     assert_eq!(list.as_array().unwrap().len(), 2);
     assert_eq!(list[0].get("results"), None);
@@ -80,7 +80,7 @@ async fn results_that_cannot_be_read_are_refused_and_leave_nothing(door: Door) {
         "branch": "main", "testbed": "host", "results": ["not bmf"], "settings": {"adapter": "json"},
         "start_time": "2026-11-15T08:16:16Z", "end_time": "2026-11-15T08:16:16Z",
     });
-    let refused = door.call("POST", "reports", &report).await.expect(400);
+    let refused = door.call("POST", "reports", &report).await.body_of(400);
     let message = refused["message"].as_str().unwrap();
     assert!(
         message.contains("json") && message.contains("line 1"),

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use crate::v2::tests::client::{Answer, Door, MANIFEST, basic, sha256};
+use crate::answer::Answer;
+use crate::v2::tests::client::{Door, MANIFEST, basic, sha256};
 
 /// Asks for a token when it is sent for one, and keeps it for the next request of the kind.
 struct Visitor<'a> {

@@ -3,7 +3,8 @@
 use kiln_model::Digest;
 use sha2::{Digest as _, Sha512};
 
-use crate::v2::tests::client::{Answer, Door, sha256};
+use crate::answer::Answer;
+use crate::v2::tests::client::{Door, sha256};
 
 const UPLOADS: &str = "/v2/spec/repo/blobs/uploads/";
 const BYTES: &[u8] = b"a blob that is sent in several pieces";
