@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use kiln_model::Clock;
@@ -33,6 +34,27 @@ pub struct Programs {
     pub jailer: Option<PathBuf>,
     pub qemu: Option<PathBuf>,
     pub kernel: Option<PathBuf>,
+}
+
+impl Programs {
+    /// The first that is not there, and what it was named as: whoever named it would not want another in its place.
+    pub fn misnamed(&self) -> Option<(&'static str, &Path)> {
+        let programs = [
+            ("firecracker", &self.firecracker),
+            ("jailer", &self.jailer),
+            ("qemu", &self.qemu),
+        ];
+        let is_missing = |path: &&Path| locate(path).is_err();
+        programs
+            .into_iter()
+            .find_map(|(name, path)| Some((name, path.as_deref().filter(is_missing)?)))
+            .or_else(|| {
+                Some((
+                    "kernel",
+                    self.kernel.as_deref().filter(|path| !path.exists())?,
+                ))
+            })
+    }
 }
 
 /// One thing that was looked at.
@@ -198,6 +220,10 @@ fn qemu(programs: &Programs, kernel: &Check) -> Check {
     let usual = program_for_this_host();
     let named = programs.qemu.as_deref();
     match (locate(named.unwrap_or_else(|| Path::new(usual))), named) {
+        (Ok(program), _) if !says_it_is_qemu(&program) => no(
+            format!("{} does not say that it is QEMU", program.display()),
+            "correct --qemu, or leave it out for the one in PATH",
+        ),
         (Ok(program), _) if kernel.works => yes(program.display().to_string()),
         (Ok(_), _) => without_kernel(programs, kernel),
         (Err(error), Some(named)) => wrong("--qemu", named, &error, "for the one in PATH"),
@@ -206,6 +232,12 @@ fn qemu(programs: &Programs, kernel: &Check) -> Check {
             "apt-get install qemu-system-x86 (or qemu-system-arm)",
         ),
     }
+}
+
+fn says_it_is_qemu(program: &Path) -> bool {
+    let mut command = Command::new(program);
+    let asked = command.arg("--version").stdin(Stdio::null()).output();
+    asked.is_ok_and(|answer| answer.stdout.starts_with(b"QEMU "))
 }
 
 fn disk(layers: &[Layer]) -> Check {

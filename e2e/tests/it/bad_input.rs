@@ -43,6 +43,25 @@ fn unknown_flags() {
 }
 
 #[test]
+fn a_program_for_machines_that_is_not_there() {
+    for setting in ["qemu", "firecracker", "jailer", "kernel"] {
+        let option = format!("--{setting}");
+        let arguments = [
+            "runner",
+            "run",
+            "--image",
+            "registry.example/image",
+            "--backend",
+            "auto",
+            &option,
+            "/no/such",
+        ];
+        let says = [setting, "/no/such", "hint:"];
+        refused(&kiln(&arguments, ""), 2, &says);
+    }
+}
+
+#[test]
 fn a_taken_port() {
     let town = Town::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

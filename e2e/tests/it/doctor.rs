@@ -90,6 +90,15 @@ const NAMED: [(&str, &[&str]); 4] = [
 ];
 
 #[test]
+fn a_program_that_is_not_qemu_is_not_taken_for_it() {
+    let exited = kiln(&["doctor", "--json", "--qemu", "/bin/true"], "");
+    let qemu = &findings(&exited)["qemu"];
+    assert_eq!(qemu["works"], false, "{qemu}");
+    let detail = qemu["detail"].as_str().unwrap();
+    assert!(detail.contains("does not say that it is QEMU"), "{qemu}");
+}
+
+#[test]
 fn an_option_that_names_what_is_not_there_is_said_to_be_wrong() {
     for (option, lines) in NAMED {
         let exited = kiln(&["doctor", "--json", option, "/no/such/file"], "");

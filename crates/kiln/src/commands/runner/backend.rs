@@ -29,6 +29,14 @@ pub(in crate::commands) fn chosen(
     };
     let wanted = settings.need("backend")?;
     let name = if wanted == "auto" {
+        if let Some((setting, path)) = programs.misnamed() {
+            let path = path.display();
+            return Err(
+                Failure::usage(format!("{setting} is {path}, which is not there")).hint(format!(
+                    "correct {setting}, leave it out, or name a back end that needs none with --backend"
+                )),
+            );
+        }
         Survey::of_this_host(&programs, Arc::new(SystemClock::new()))
             .auto
             .ok_or_else(|| {
