@@ -53,7 +53,7 @@ impl Ours {
             ..self.config.clone()
         };
         let machines = Machines::qemu(config, Arc::new(SystemClock::new()));
-        Self::chamber(&machines, &self.disk, Iterations::One)
+        Self::chamber(&machines, &self.disk, Iterations::One, false)
     }
 
     /// From nothing to our guest program's word that it is up.
@@ -73,7 +73,7 @@ impl Ours {
     pub(super) fn first_command(&self) -> Result<Duration, Failure> {
         let since = Stopwatch::start();
         let machines = self.machines();
-        let mut chamber = Self::chamber(&machines, &self.disk, Iterations::One)?;
+        let mut chamber = Self::chamber(&machines, &self.disk, Iterations::One, false)?;
         let prepared = since.elapsed();
         Ok(prepared + chamber.start_of_command()?)
     }
@@ -89,13 +89,18 @@ impl Ours {
         machines: &Machines,
         iterations: Iterations,
     ) -> Result<Started, Failure> {
-        Self::chamber(machines, &self.disk, iterations)
+        Self::chamber(machines, &self.disk, iterations, false)
+    }
+
+    /// A chamber with a network, of a job with several iterations. Not every host can give one.
+    pub(super) fn networked(&self, machines: &Machines) -> Result<Started, Failure> {
+        Self::chamber(machines, &self.disk, Iterations::Many, true)
     }
 
     /// A job with one iteration of an image, as a runner has it.
     pub(super) fn job(machines: &Machines, image: &Image) -> Result<Job, Failure> {
         let since = Stopwatch::start();
-        let mut chamber = Self::chamber(machines, &image.disk, Iterations::One)?;
+        let mut chamber = Self::chamber(machines, &image.disk, Iterations::One, false)?;
         chamber.make_ready();
         let set_up = since.elapsed();
         Ok(Job {
@@ -119,8 +124,13 @@ impl Ours {
         machines: &Machines,
         disk: &Rootfs,
         iterations: Iterations,
+        network: bool,
     ) -> Result<Started, Failure> {
-        let mut chamber = machines.prepare(disk, &ChamberSpec::default())?;
+        let spec = ChamberSpec {
+            network,
+            ..ChamberSpec::default()
+        };
+        let mut chamber = machines.prepare(disk, &spec)?;
         chamber.expect(u32::from(iterations == Iterations::Many));
         Ok(Started {
             chamber,

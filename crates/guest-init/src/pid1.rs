@@ -65,7 +65,12 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
     privileges::empty_bounding_set()?;
     hostname::set(&seal.hostname)?;
     if has_new_network {
-        set_up_network(&seal)?;
+        sys::bring_loopback_up().at(Stage::Network, || {
+            "cannot bring the loopback device up".into()
+        })?;
+    }
+    if seal.device {
+        uplink::bring_up()?;
     }
     if seal.held {
         tell(host, &ToHost::Held)?;
@@ -92,6 +97,7 @@ fn live(host: &mut UnixStream, newborn: Newborn) -> Result<(), Fault> {
     )?;
 
     let start = receive_start(host)?;
+    uplink::connect(start.uplink)?;
     let running = standby.start(&start)?;
     tell(
         host,
@@ -170,13 +176,6 @@ fn wait_for_launcher(launcher: &UnixStream) -> Result<Vec<OwnedFd>, Fault> {
         }
     }
     Ok(layers)
-}
-
-fn set_up_network(seal: &Seal) -> Result<(), Fault> {
-    sys::bring_loopback_up().at(Stage::Network, || {
-        "cannot bring the loopback device up".into()
-    })?;
-    uplink::connect(seal.uplink)
 }
 
 fn wait_to_build(host: &mut UnixStream) -> Result<(), Fault> {

@@ -19,16 +19,16 @@ const NETWORK_NAMESPACE_OF_PROCESS: u16 = 19;
 const HEADER_BYTES: usize = 16;
 
 /// Moves the device into the network namespace of a process. Only who stands outside of it can.
-pub(crate) fn hand_over(uplink: Uplink, pid: Pid) -> Result<(), Fault> {
-    match uplink {
-        Uplink::None => Ok(()),
-        Uplink::Device { .. } => {
-            move_device(pid).at(Stage::Network, || format!("cannot hand {DEVICE} over"))
-        }
-    }
+pub(crate) fn hand_over(pid: Pid) -> Result<(), Fault> {
+    move_device(pid).at(Stage::Network, || format!("cannot hand {DEVICE} over"))
 }
 
-/// Connects the chamber by the device that it was handed.
+/// Readies the device that the chamber was handed, as far as that can be done before it is known what is behind it.
+pub(crate) fn bring_up() -> Result<(), Fault> {
+    sys::bring_device_up(DEVICE).at(Stage::Network, || format!("cannot bring {DEVICE} up"))
+}
+
+/// Connects the chamber by that device.
 pub(crate) fn connect(uplink: Uplink) -> Result<(), Fault> {
     match uplink {
         Uplink::None => Ok(()),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kiln_guest_init::protocol::{FileRequest, Start};
+use kiln_guest_init::protocol::{FileRequest, Start, Uplink};
 
 use crate::{Error, Resource, ResourceBound};
 
@@ -134,6 +134,8 @@ pub(crate) fn start_message(
             })
             .collect(),
         files_bytes: limits.files.total_bytes,
+        // Only a machine is connected from within.
+        uplink: Uplink::None,
     };
     check_length(&start)?;
     Ok(start)

@@ -17,7 +17,9 @@ use crate::{sys, uplink};
 /// Maps its ids, hands it the layers and the network device it is to have, and lets it go on.
 pub(super) fn attend(pid: Pid, seal: &Seal, pid1: &UnixStream) -> Result<(), Fault> {
     write_id_maps(pid, seal.ids)?;
-    uplink::hand_over(seal.uplink, pid)?;
+    if seal.device {
+        uplink::hand_over(pid)?;
+    }
     let layers = match seal.ids {
         IdMap::Shifted { .. } => shifted_layers(pid, &seal.layers)?,
         IdMap::Identity { .. } | IdMap::Single { .. } => Vec::new(),

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use super::codec::Malformed;
 
 /// The version both sides must speak. It grows with every change of a message.
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 
 /// Length, version and kind.
 pub const HEADER_BYTES: usize = 6;

@@ -25,6 +25,7 @@ fn start() -> Start {
             max_bytes: 99,
         }],
         files_bytes: 1 << 30,
+        uplink: Uplink::None,
     }
 }
 
@@ -38,7 +39,7 @@ fn seal(ids: IdMap) -> Seal {
         disk_inodes: 2,
         shared_memory_bytes: 3,
         resolver: "nameserver 192.0.2.1\n".into(),
-        uplink: Uplink::None,
+        device: false,
         cores: vec![1, 2],
         groups: vec!["/sys/fs/cgroup/pids/x/tasks".into()],
         unified_group: "/sys/fs/cgroup/x".into(),
@@ -80,12 +81,16 @@ fn every_message_to_the_guest_survives_the_wire() {
             scratch: Scratch::Disk {
                 mounted_at: machine::SCRATCH.into(),
             },
+            device: true,
+            ..seal(IdMap::Identity { count: 1 })
+        }),
+        ToGuest::Start(Start {
             uplink: Uplink::Device {
                 address: [192, 0, 2, 2].into(),
                 prefix: 30,
                 gateway: [192, 0, 2, 1].into(),
             },
-            ..seal(IdMap::Identity { count: 1 })
+            ..start()
         }),
         ToGuest::Seal(Seal {
             scratch: Scratch::Handed {

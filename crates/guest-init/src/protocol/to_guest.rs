@@ -36,8 +36,8 @@ pub struct Seal {
     pub shared_memory_bytes: u64,
     /// What `/etc/resolv.conf` is to say; empty means that there is no network but a loopback device.
     pub resolver: String,
-    /// The device behind that network, where it is the guest's to connect.
-    pub uplink: Uplink,
+    /// Whether a machine's network device is the chamber's. How it is connected comes with the command.
+    pub device: bool,
     /// The cores to stay on; any if empty.
     pub cores: Vec<u32>,
     /// The v1 control groups to join, as the paths of their `tasks` files.
@@ -59,7 +59,7 @@ wire_struct!(Seal {
     disk_inodes,
     shared_memory_bytes,
     resolver,
-    uplink,
+    device,
     cores,
     groups,
     unified_group,
@@ -121,6 +121,8 @@ pub struct Start {
     pub files: Vec<FileRequest>,
     /// Bytes of all files together.
     pub files_bytes: u64,
+    /// How the machine's network device is connected, where the chamber has one.
+    pub uplink: Uplink,
 }
 
 wire_struct!(Start {
@@ -135,6 +137,7 @@ wire_struct!(Start {
     stderr_bytes,
     files,
     files_bytes,
+    uplink,
 });
 
 impl Start {

@@ -28,7 +28,7 @@ pub(crate) use process::{
 };
 pub(crate) use shared::SharedNumber;
 pub(crate) use signal::{block_child_signal, reset_for_exec};
-pub(crate) use uplink::{bring_loopback_up, connect_device};
+pub(crate) use uplink::{bring_device_up, bring_loopback_up, connect_device};
 
 use std::io;
 

@@ -9,19 +9,14 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use super::check;
 
-/// Sets the address, brings the device up, and makes it the way to everything else.
+/// Gives a device that is up its address, and makes it the way to everything else.
 pub(crate) fn connect_device(
     name: &str,
     address: Ipv4Addr,
     prefix: u8,
     gateway: Ipv4Addr,
 ) -> io::Result<()> {
-    let socket = socket_with(
-        AddressFamily::INET,
-        SocketType::DGRAM,
-        SocketFlags::CLOEXEC,
-        None,
-    )?;
+    let socket = socket()?;
     let mask = Ipv4Addr::from_bits(u32::MAX.checked_shl(32 - u32::from(prefix)).unwrap_or(0));
     let mut request = named(name);
     request.ifr_ifru.ifru_addr = generic(address);
@@ -29,7 +24,6 @@ pub(crate) fn connect_device(
     let mut request = named(name);
     request.ifr_ifru.ifru_netmask = generic(mask);
     ask(&socket, libc::SIOCSIFNETMASK, &request)?;
-    bring_up(&socket, name)?;
     // SAFETY: `rtentry` is plain integers and a pointer, for which zero is a valid value.
     let mut route: libc::rtentry = unsafe { mem::zeroed() };
     route.rt_dst = generic(Ipv4Addr::UNSPECIFIED);
@@ -43,20 +37,24 @@ pub(crate) fn connect_device(
 
 /// The loopback device of a new network namespace starts down.
 pub(crate) fn bring_loopback_up() -> io::Result<()> {
+    bring_device_up("lo")
+}
+
+pub(crate) fn bring_device_up(name: &str) -> io::Result<()> {
+    let mut request = named(name);
+    request.ifr_ifru.ifru_flags =
+        libc::c_short::try_from(libc::IFF_UP).map_err(io::Error::other)?;
+    ask(&socket()?, libc::SIOCSIFFLAGS, &request)
+}
+
+fn socket() -> io::Result<OwnedFd> {
     let socket = socket_with(
         AddressFamily::INET,
         SocketType::DGRAM,
         SocketFlags::CLOEXEC,
         None,
     )?;
-    bring_up(&socket, "lo")
-}
-
-fn bring_up(socket: &OwnedFd, name: &str) -> io::Result<()> {
-    let mut request = named(name);
-    request.ifr_ifru.ifru_flags =
-        libc::c_short::try_from(libc::IFF_UP).map_err(io::Error::other)?;
-    ask(socket, libc::SIOCSIFFLAGS, &request)
+    Ok(socket)
 }
 
 fn ask(socket: &OwnedFd, order: libc::c_ulong, request: &libc::ifreq) -> io::Result<()> {

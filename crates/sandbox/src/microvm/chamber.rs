@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use kiln_guest_init::protocol::machine::{BASE, SCRATCH};
 use kiln_guest_init::protocol::{
-    IdMap, Machine, Scratch, Seal, ToGuest, Uplink, Usage as GuestUsage, Wake,
+    IdMap, Machine, Scratch, Seal, Start, ToGuest, Uplink, Usage as GuestUsage, Wake,
 };
 use kiln_model::Clock;
 
@@ -80,13 +80,13 @@ impl MachineChamber {
         })
     }
 
-    /// Looks for a machine in which such a chamber is sealed, and has one written down if there is none and that `pays`. A
-    /// network is another one for each run, and is a part of the seal.
+    /// Looks for a machine in which such a chamber is sealed, and has one written down if there is none and that `pays`. Of a
+    /// network it has the device, and nothing behind that yet.
     fn look_for_sealed(&mut self, programs: Vec<String>, pays: bool, cancel: &CancelToken) {
         let Some(kept) = self.kept.clone() else {
             return;
         };
-        if self.network.is_some() || !matches!(self.sealing, Sealing::Untried) {
+        if !matches!(self.sealing, Sealing::Untried) {
             return;
         }
         self.sealing = match self.found_or_made(&kept, programs, pays, cancel) {
@@ -112,7 +112,7 @@ impl MachineChamber {
     ) -> Result<Option<Arc<Ahead>>, Error> {
         let seal = Seal {
             warm: programs,
-            ..self.seal(None)
+            ..self.seal()
         };
         let key = Key {
             base: BaseIdentity::of(&self.base)?,
@@ -213,7 +213,8 @@ impl MachineChamber {
         })
     }
 
-    fn seal(&self, network: Option<&MachineNetwork<'_>>) -> Seal {
+    fn seal(&self) -> Seal {
+        let network = self.network.as_ref();
         Seal {
             hostname: self.spec.hostname.clone(),
             layers: vec![BASE.to_owned()],
@@ -224,8 +225,8 @@ impl MachineChamber {
             disk_bytes: self.spec.disk_bytes,
             disk_inodes: self.spec.disk_inodes(),
             shared_memory_bytes: self.spec.shared_memory_bytes(),
-            resolver: network.map_or_else(String::new, MachineNetwork::resolver_file),
-            uplink: network.map_or(Uplink::None, MachineNetwork::uplink),
+            resolver: network.map_or_else(String::new, NetworkPlan::resolver_file),
+            device: network.is_some(),
             // Its monitor keeps to the cores, and the launcher is put into its group from outside.
             cores: Vec::new(),
             groups: Vec::new(),
@@ -257,6 +258,12 @@ impl Chamber for MachineChamber {
         let disks = self.disks(&scratch);
         let network = self.network.as_ref();
         let network = network.map(NetworkPlan::for_machine).transpose()?;
+        let start = Start {
+            uplink: network
+                .as_ref()
+                .map_or(Uplink::None, MachineNetwork::uplink),
+            ..start
+        };
         let mut conversation = match ahead {
             Some(ahead) => Conversation::sealed(&start, sink, ahead.layers.clone())?,
             None => Conversation::new(&start, sink),
@@ -280,7 +287,7 @@ impl Chamber for MachineChamber {
             link.tell(&ToGuest::Wake(self.wake()?))?;
         } else {
             link.tell(&ToGuest::Machine(self.machine()?))?;
-            link.tell(&ToGuest::Seal(self.seal(network.as_ref())))?;
+            link.tell(&ToGuest::Seal(self.seal()))?;
         }
         link.tell(&ToGuest::Start(start))?;
 

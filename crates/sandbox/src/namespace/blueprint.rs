@@ -3,7 +3,7 @@
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
-use kiln_guest_init::protocol::{IdMap, Layer, Scratch, Seal, Stage, ToGuest, Uplink};
+use kiln_guest_init::protocol::{IdMap, Layer, Scratch, Seal, Stage, ToGuest};
 
 use super::disk::{Disk, Plot};
 use super::ids::IdPlan;
@@ -80,7 +80,7 @@ impl Blueprint {
                 .network
                 .as_ref()
                 .map_or_else(String::new, NetworkPlan::resolver_file),
-            uplink: Uplink::None,
+            device: false,
             cores: self.spec.cores.clone(),
             groups: group.legacy_entrances(),
             unified_group: group.unified(),

@@ -120,10 +120,6 @@ impl MachineNetwork<'_> {
             gateway: self.pair.host,
         }
     }
-
-    pub(crate) fn resolver_file(&self) -> String {
-        self.plan.resolver_file()
-    }
 }
 
 /// Gives the host's end its address.

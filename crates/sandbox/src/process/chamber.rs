@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kiln_guest_init::protocol::{IdMap, Scratch, Seal, ToGuest, Uplink};
+use kiln_guest_init::protocol::{IdMap, Scratch, Seal, ToGuest};
 use kiln_model::Clock;
 
 use super::tree::Tree;
@@ -48,7 +48,7 @@ impl ProcessChamber {
             disk_inodes: 0,
             shared_memory_bytes: 0,
             resolver: String::new(),
-            uplink: Uplink::None,
+            device: false,
             cores: self.spec.cores.clone(),
             groups: group.legacy_entrances(),
             unified_group: group.unified(),
