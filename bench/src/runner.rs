@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kiln_image::{Cache, Layout, Recipe, Source, build};
 use kiln_runner::{
-    Agent, AgentConfig, Http, QuietHost, SandboxExecutor, SandboxExecutorConfig, Shutdown,
+    Agent, AgentConfig, QuietHost, SandboxExecutor, SandboxExecutorConfig, Shutdown,
 };
 use kiln_sandbox::Namespaces;
 use kiln_sandbox::quiet::{core_split, pin_this_thread};
@@ -144,7 +144,7 @@ fn agent(data: &Path, server_url: &str, quiet: QuietHost) -> Result<Agent, Failu
             ..SandboxExecutorConfig::new(data.join("cache"))
         },
         Box::new(Namespaces::new(clock.clone(), data)),
-        Http::new(|| reqwest::Client::builder().build()),
+        reqwest::Client::new(),
         clock.clone(),
     )
     .map_err(|error| wrong(&error))?;

@@ -7,7 +7,7 @@ use reqwest::{Method, RequestBuilder, Response, Url, redirect};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{Error, Page};
+use crate::{Error, Page, http_client};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -31,12 +31,13 @@ impl Client {
         let base = parse_base(base)?;
         let authorization = key.map(bearer).transpose()?;
         // A redirect would take the key somewhere else.
-        let http = reqwest::Client::builder()
-            .connect_timeout(CONNECT_TIMEOUT)
-            .timeout(CALL_TIMEOUT)
-            .redirect(redirect::Policy::none())
-            .build()
-            .map_err(Error::Setup)?;
+        let http = http_client(|builder| {
+            builder
+                .connect_timeout(CONNECT_TIMEOUT)
+                .timeout(CALL_TIMEOUT)
+                .redirect(redirect::Policy::none())
+        })
+        .map_err(Error::Setup)?;
         Ok(Self {
             http,
             base,

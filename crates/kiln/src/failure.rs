@@ -75,6 +75,9 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// What rustls says of a certificate that nobody known here has signed.
+const UNTRUSTED: &str = "invalid peer certificate: UnknownIssuer";
+
 /// One line of what went wrong, what it came from, and one thing to do about it.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -109,6 +112,11 @@ impl Failure {
             self.causes.push(error.to_string());
             next = error.source();
         }
+        if self.causes.iter().any(|cause| cause.contains(UNTRUSTED)) {
+            self.hint = Some(
+                "if you trust it, install its CA's certificate on this host, or name the file in SSL_CERT_FILE".into(),
+            );
+        }
         self
     }
 
@@ -128,5 +136,23 @@ impl fmt::Display for Failure {
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::unexpected("an input or output failed").because(&error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn who_is_not_trusted_can_be() {
+        let says = |text: &str| {
+            let error = io::Error::other(text.to_owned());
+            Failure::unexpected("cannot reach it").because(&error).hint
+        };
+        let hint = says("invalid peer certificate: UnknownIssuer").unwrap();
+        assert!(hint.contains("SSL_CERT_FILE"), "{hint}");
+        assert_eq!(says("invalid peer certificate: Expired"), None);
     }
 }

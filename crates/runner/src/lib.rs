@@ -5,7 +5,6 @@ mod channel;
 mod delivery;
 mod executor;
 mod host;
-mod http;
 mod output;
 mod report;
 mod spool;
@@ -22,7 +21,6 @@ pub use executor::{
     SandboxExecutorConfig, SetUpError, Terms, Verdict,
 };
 pub use host::host_facts;
-pub use http::Http;
 pub use output::{Captured, Iteration, Output};
 pub use timer::{Timer, TokioTimer};
 pub use update::{Candidate, Offer, Program, Standing, UpdateError, Updates};

@@ -1,6 +1,6 @@
 //! `kiln demo`, the first thing anybody runs.
 
-use kiln_e2e::{Process, Town, kiln};
+use kiln_e2e::{Process, Town, kiln, kiln_with};
 use rustix::process::Signal;
 
 #[test]
@@ -32,6 +32,17 @@ fn it_runs_a_sealed_benchmark_and_tells_its_way() {
             .unwrap()
             > 0.0
     );
+}
+
+/// All of it speaks plain HTTP, and nothing of it needs to know whom to trust.
+#[test]
+fn a_host_without_ca_certificates_runs_it() {
+    let none = [
+        ("SSL_CERT_FILE", "/dev/null"),
+        ("SSL_CERT_DIR", "/nonexistent"),
+    ];
+    let exited = kiln_with(&["demo", "--json"], "", &none);
+    assert_eq!(exited.code, Some(0), "{}", exited.stderr);
 }
 
 #[test]

@@ -9,9 +9,10 @@ mod update;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use kiln_client::http_client;
 use kiln_model::{Clock, Slot};
 use kiln_runner::{
-    AgentConfig, AgentError, Agents, Ended, Http, Program, QuietHost, SandboxExecutor,
+    AgentConfig, AgentError, Agents, Ended, Program, QuietHost, SandboxExecutor,
     SandboxExecutorConfig, Shutdown, Updates, host_facts,
 };
 use kiln_sandbox::{Backend, BaseKind, Check, Missing, check_limits};
@@ -146,7 +147,7 @@ pub(super) fn agents(
         missing_limits,
     };
     let executor = executor(&home, quiet, backend)?;
-    let http = http_client().map_err(|error| broke(&error))?;
+    let http = http_client(|builder| builder).map_err(|error| broke(&error))?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let (executor, entropy) = (Arc::new(executor), Arc::new(SystemEntropy));
     Agents::new(config, slots, executor, clock, entropy)
@@ -190,7 +191,7 @@ fn executor(
             ..SandboxExecutorConfig::new(home.data.join("cache"))
         },
         backend,
-        Http::new(http_client),
+        http_client(|builder| builder).map_err(|error| broke(&error))?,
         Arc::clone(&clock),
     )
     .map_err(|error| broke(&error))
@@ -208,10 +209,6 @@ fn can_be_limited(limits: &Check) -> Result<(), Failure> {
     .hint(format!(
         "{fix}, or run jobs without these limits with --accept-missing-limits"
     )))
-}
-
-fn http_client() -> reqwest::Result<reqwest::Client> {
-    reqwest::Client::builder().build()
 }
 
 fn broke(error: &dyn std::error::Error) -> Failure {

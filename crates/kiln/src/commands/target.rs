@@ -132,7 +132,7 @@ pub(super) fn from_client(error: Error) -> Failure {
         failure = failure.because(source);
     }
     match hint {
-        Some(hint) => failure.hint(hint),
-        None => failure,
+        Some(hint) if failure.hint.is_none() => failure.hint(hint),
+        _ => failure,
     }
 }

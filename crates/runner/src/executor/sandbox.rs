@@ -26,7 +26,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::quiet::Place;
 use super::{Executor, Prepared, QuietHost, SetUpError};
-use crate::Http;
 use check::check;
 pub use local::{LocalImage, LocalJob};
 use prepared::{PreparedJob, Sides};
@@ -77,16 +76,16 @@ struct Shared {
     config: SandboxExecutorConfig,
     cache: Cache,
     backend: Box<dyn Backend>,
-    http: Http,
+    http: reqwest::Client,
     clock: Arc<dyn Clock>,
 }
 
 impl SandboxExecutor {
-    /// Opens the image cache. The HTTP client is for pulling.
+    /// Opens the image cache. The HTTP client is for pulling; its owner has chosen its TLS provider and proxies.
     pub fn open(
         config: SandboxExecutorConfig,
         backend: Box<dyn Backend>,
-        http: Http,
+        http: reqwest::Client,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, CacheError> {
         let cache = Cache::open(&config.cache_dir, config.cache_bytes)?;
@@ -326,7 +325,7 @@ impl Shared {
         let project = job.config.project.to_string();
         let repository: Repository = project.parse().map_err(|error| pull_error(&error))?;
         let credentials = Credentials::Bearer(job.oci_token.clone());
-        let client = Client::new(self.http()?, registry, credentials);
+        let client = Client::new(self.http.clone(), registry, credentials);
         let version = Version::Digest(digest.clone());
         let platform = Platform::host();
         let digest = client
@@ -396,11 +395,6 @@ impl Shared {
             missing_limits: self.config.missing_limits,
             ..ChamberSpec::default()
         })
-    }
-
-    fn http(&self) -> Result<reqwest::Client, StageError> {
-        let client = self.http.client();
-        client.map_err(|error| StageError::new(Stage::Check, &error))
     }
 
     fn since(&self, started: Millis) -> u64 {

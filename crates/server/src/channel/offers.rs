@@ -36,7 +36,6 @@ pub enum Releases {
 #[derive(Debug)]
 pub(crate) struct Offers {
     releases: Releases,
-    http: reqwest::Client,
     known: Mutex<BTreeMap<String, (Instant, Option<String>)>>,
 }
 
@@ -44,7 +43,6 @@ impl Offers {
     pub(crate) fn new(releases: Releases) -> Self {
         Self {
             releases,
-            http: reqwest::Client::new(),
             known: Mutex::default(),
         }
     }
@@ -87,18 +85,9 @@ impl Offers {
             }
             Releases::Url(base) => {
                 let url = format!("{}/{path}.sha256", base.trim_end_matches('/'));
-                self.fetch(&url).await.map_err(|error| error.to_string())
+                fetch(&url).await.map_err(|error| error.to_string())
             }
         }
-    }
-
-    async fn fetch(&self, url: &str) -> reqwest::Result<Option<String>> {
-        let answer = self.http.get(url).send().await?;
-        if answer.status() == reqwest::StatusCode::NOT_FOUND {
-            return Ok(None);
-        }
-        let text = answer.error_for_status()?.bytes().await?;
-        Ok(first_word(&text))
     }
 
     fn url(&self, public_url: &str, path: &str) -> String {
@@ -153,6 +142,16 @@ fn path(runner: &RunnerMetadata, version: &str) -> Option<String> {
         version => format!("v{version}"),
     };
     Some(format!("{name}/runner-{name}-linux-{architecture}"))
+}
+
+async fn fetch(url: &str) -> reqwest::Result<Option<String>> {
+    let http = reqwest::Client::builder().build()?;
+    let answer = http.get(url).send().await?;
+    if answer.status() == reqwest::StatusCode::NOT_FOUND {
+        return Ok(None);
+    }
+    let text = answer.error_for_status()?.bytes().await?;
+    Ok(first_word(&text))
 }
 
 fn first_word(text: &[u8]) -> Option<String> {

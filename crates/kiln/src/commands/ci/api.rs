@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kiln_client::http_client;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use reqwest::{Method, StatusCode, redirect};
 use serde_json::Value;
@@ -61,12 +62,13 @@ impl Api {
         }
         use_ring();
         // A redirect would take the token somewhere else.
-        let http = reqwest::Client::builder()
-            .default_headers(all)
-            .timeout(TIMEOUT)
-            .redirect(redirect::Policy::none())
-            .build()
-            .map_err(|error| broke(&error))?;
+        let http = http_client(|builder| {
+            builder
+                .default_headers(all.clone())
+                .timeout(TIMEOUT)
+                .redirect(redirect::Policy::none())
+        })
+        .map_err(|error| broke(&error))?;
         Ok(Self {
             http,
             base: base.trim_end_matches('/').to_owned(),

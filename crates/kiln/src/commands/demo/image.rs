@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use kiln_client::http_client;
 use kiln_image::{
     Client, Credentials, Image, Layout, Progress, Recipe, RegistryUrl, Source, build,
 };
@@ -42,9 +43,7 @@ pub(super) async fn push(
         user: "admin@localhost".to_owned(),
         password: key.to_owned(),
     };
-    let http = reqwest::Client::builder()
-        .build()
-        .map_err(|error| broke(&error))?;
+    let http = http_client(|builder| builder).map_err(|error| broke(&error))?;
     let client = Client::new(http, registry, credentials);
     let repository = project.parse().map_err(|error| broke(&error))?;
     let tag = "latest".parse().map_err(|error| broke(&error))?;

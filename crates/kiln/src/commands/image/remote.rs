@@ -1,5 +1,6 @@
 //! The registry that a command talks to.
 
+use kiln_client::http_client;
 use kiln_image::{Client, Credentials, Reference, RegistryUrl, RemoteError, RemoteErrorKind};
 use tokio::runtime::Runtime;
 
@@ -32,8 +33,7 @@ impl Remote {
             user: "kiln".to_owned(),
             password,
         });
-        let http = reqwest::Client::builder()
-            .build()
+        let http = http_client(|builder| builder)
             .map_err(|error| Failure::unexpected("no HTTP client can be made").because(&error))?;
         Ok(Self {
             client: Client::new(http, registry, credentials),

@@ -44,6 +44,7 @@ pub(in crate::commands) fn chosen(
                     .hint("`kiln doctor` says what each of them lacks")
             })?
     } else {
+        warn_of_unused(context, wanted);
         wanted
     };
     match name {
@@ -53,6 +54,23 @@ pub(in crate::commands) fn chosen(
         "process" => processes(context, &data.join("processes")),
         other => Err(Failure::usage(format!("there is no back end {other:?}"))
             .hint("backend is auto, namespace, qemu, firecracker or process")),
+    }
+}
+
+/// Whoever names a program means it to be used.
+fn warn_of_unused(context: &Context<'_>, backend: &str) {
+    for (setting, users) in [
+        ("qemu", &["qemu"][..]),
+        ("firecracker", &["firecracker"]),
+        ("jailer", &["firecracker"]),
+        ("kernel", &["qemu", "firecracker"]),
+    ] {
+        if context.settings.get(setting).is_some() && !users.contains(&backend) {
+            let users = users.join(" or ");
+            context.terminal.warn(&format!(
+                "{setting} is set, but jobs run in the back end {backend}; to use it, add --backend {users}"
+            ));
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use kiln_client::http_client;
 use kiln_runner::{Offer, Program, Standing, UpdateError};
 use kiln_sandbox::quiet::{pin_this_thread, usable_cores};
 
@@ -67,7 +68,10 @@ pub(super) async fn replace(program: &Program, offer: &Offer) -> Result<(), Upda
         offer.version,
         offer.url
     );
-    let http = reqwest::Client::new();
+    let http = http_client(|builder| builder).map_err(|source| UpdateError::Fetch {
+        url: offer.url.clone(),
+        source,
+    })?;
     let candidate = program.fetch(&http, offer).await?;
     program.swap(candidate)
 }

@@ -147,7 +147,7 @@ async fn from_registry(
         ))
     })?;
     let credentials = token.map_or(Credentials::Anonymous, Credentials::Bearer);
-    let client = Client::new(shared.http()?, registry, credentials);
+    let client = Client::new(shared.http.clone(), registry, credentials);
     fetch(
         &shared.cache,
         &client,

@@ -18,7 +18,6 @@ use tempfile::TempDir;
 
 use super::check::MAX_ITERATIONS;
 use super::*;
-use crate::Http;
 use crate::executor::{Execution, Terms, Verdict};
 use registry::{Registry, TOKEN};
 
@@ -81,7 +80,7 @@ impl Bench {
             quiet,
             ..SandboxExecutorConfig::new(directory.path().join("cache"))
         };
-        let http = Http::new(|| reqwest::Client::builder().build());
+        let http = reqwest::Client::new();
         Self {
             registry: Registry::serve(layout, image.digest().clone()).await,
             executor: SandboxExecutor::open(config, backend, http, clock).unwrap(),
