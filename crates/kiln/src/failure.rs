@@ -75,8 +75,8 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What rustls says of a certificate that nobody known here has signed.
-const UNTRUSTED: &str = "invalid peer certificate: UnknownIssuer";
+/// How rustls begins what it says of a certificate that it does not trust.
+const UNTRUSTED: &str = "invalid peer certificate";
 
 /// One line of what went wrong, what it came from, and one thing to do about it.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl Failure {
         }
         if self.causes.iter().any(|cause| cause.contains(UNTRUSTED)) {
             self.hint = Some(
-                "if you trust it, install its CA's certificate on this host, or name the file in SSL_CERT_FILE".into(),
+                "somebody answers there, but is not trusted: correct the certificate, or install that of its CA here or name it in SSL_CERT_FILE".into(),
             );
         }
         self
@@ -153,6 +153,6 @@ mod tests {
         };
         let hint = says("invalid peer certificate: UnknownIssuer").unwrap();
         assert!(hint.contains("SSL_CERT_FILE"), "{hint}");
-        assert_eq!(says("invalid peer certificate: Expired"), None);
+        assert_eq!(says("connection refused"), None);
     }
 }
