@@ -84,7 +84,11 @@ impl Hardware<'_> {
         );
         if self.shape.network {
             add("-netdev", network(self.tap));
-            add("-device", format!("{},netdev=net", device("virtio-net")));
+            // A machine that moves tells its neighbours where it is now. A restored one has none that knew it.
+            add(
+                "-device",
+                format!("{},netdev=net,guest_announce=off", device("virtio-net")),
+            );
         }
         for (name, path, options) in [
             ("base", &self.disks.base, "readonly=on"),
@@ -115,14 +119,17 @@ impl Memory<'_> {
     }
 }
 
-/// A template's device is connected to nothing. It finds out then what the other end can do, so that no tap device may
-/// do more.
+/// The hub that the device of a machine without a tap device of its own is plugged into.
+pub(super) const HUB: u8 = 0;
+
+/// A template's device is connected to a hub and no further. It finds out then what the other end can do, so that no tap
+/// device may do more.
 fn network(tap: Option<&str>) -> String {
     match tap {
         Some(device) => {
             format!("tap,id=net,ifname={device},script=no,downscript=no,vnet_hdr=off")
         }
-        None => "hubport,id=net,hubid=0".to_owned(),
+        None => format!("hubport,id=net,hubid={HUB}"),
     }
 }
 

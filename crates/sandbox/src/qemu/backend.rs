@@ -2,22 +2,24 @@
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ScopedJoinHandle};
 
 use kiln_model::v0::Isolation;
 
 use super::arguments::{Boot, Console, Hardware, Memory, program_for_this_host};
 use super::qmp::Qmp;
-use super::template::{CONTROL, Recipe, restore, socket_pair, write_down};
+use super::template::{CONTROL, Recipe, plug_in, restore, socket_pair, write_down};
 use crate::guest::Leash;
 use crate::link::Link;
 use crate::microvm::{
     GuestKernel, HiddenFile, Hypervisor, InitialFiles, MONITOR_BYTES, Monitor, Order, Process,
     Shape, Shelf, Started, Talked, WrittenDown,
 };
-use crate::network::MachineNetwork;
+use crate::network::{MachineNetwork, Network};
 use crate::{Error, Layer};
 
 /// What runs the guest's instructions.
@@ -156,7 +158,8 @@ impl Qemu {
         };
         let hardware = self.hardware(order, Some(boot), Memory::Own);
         let (command, ours) = self.command(order, &hardware, Vec::new(), CONFINEMENT)?;
-        let mut monitor = self.spawn(order, command, ours)?;
+        let network = order.network.map(open).transpose()?;
+        let mut monitor = self.spawn(command, ours)?.keeping(Box::new(network));
         monitor
             .wait_until_up(Some(order.cancel))
             .map_err(|error| monitor.explain(error))?;
@@ -179,8 +182,17 @@ impl Qemu {
             .args(CONTROL)
             .args(["-incoming", "defer"])
             .stdout(Stdio::from(OwnedFd::from(monitors)));
-        let monitor = self.spawn(order, command, ours)?;
-        let restored = Qmp::greet(control).and_then(|mut qmp| {
+        let monitor = self.spawn(command, ours)?;
+        // It takes longer to start than a network to be made.
+        let (greeted, network) = thread::scope(|scope| {
+            let network = order.network.map(|network| scope.spawn(|| open(network)));
+            (Qmp::greet(control), network.map(joined).transpose())
+        });
+        let monitor = monitor.keeping(Box::new(network?));
+        let restored = greeted.and_then(|mut qmp| {
+            if let Some(network) = order.network {
+                plug_in(&mut qmp, network.device())?;
+            }
             restore(&mut qmp, STATE_DESCRIPTOR)?;
             Ok(qmp)
         });
@@ -203,7 +215,7 @@ impl Qemu {
             boot,
             disks: order.disks,
             memory,
-            tap: order.network.map(MachineNetwork::device),
+            tap: boot.and(order.network).map(MachineNetwork::device),
         }
     }
 
@@ -231,20 +243,22 @@ impl Qemu {
         Ok((command, ours))
     }
 
-    fn spawn(
-        &self,
-        order: &Order<'_>,
-        command: Command,
-        ours: UnixStream,
-    ) -> Result<Monitor, Error> {
-        let network = order
-            .network
-            .map(|network| network.open(None))
-            .transpose()?;
+    fn spawn(&self, command: Command, ours: UnixStream) -> Result<Monitor, Error> {
         let log = HiddenFile::create(&self.config.work_dir)?;
-        let monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?);
-        Ok(monitor.keeping(Box::new(network)))
+        Ok(Monitor::new(
+            Process::spawn(command, log)?,
+            Link::new(ours)?,
+        ))
     }
+}
+
+/// QEMU opens the device as who it is started by.
+fn open(network: &MachineNetwork<'_>) -> Result<Network, Error> {
+    network.open(None)
+}
+
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 impl Hypervisor for Qemu {

@@ -14,7 +14,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::arguments::{Boot, Console, Hardware, Memory};
+use super::arguments::{Boot, Console, HUB, Hardware, Memory};
 use super::backend::Accelerator;
 use super::qmp::{Qmp, broken};
 use crate::Error;
@@ -95,6 +95,16 @@ pub(super) fn write_down(qmp: &mut Qmp, work_dir: &Path) -> Result<HiddenFile, E
     qmp.execute("migrate", &json!({ "uri": uri }))?;
     wait_for_migration(qmp)?;
     Ok(state)
+}
+
+/// Connects a restored machine's network, which was to nothing when it was written down, to a tap device.
+pub(super) fn plug_in(qmp: &mut Qmp, device: &str) -> Result<(), Error> {
+    let tap = json!({
+        "type": "tap", "id": "tap", "ifname": device, "script": "no", "downscript": "no", "vnet_hdr": false,
+    });
+    qmp.execute("netdev_add", &tap)?;
+    let port = json!({ "type": "hubport", "id": "port", "hubid": HUB, "netdev": "tap" });
+    qmp.execute("netdev_add", &port).map(drop)
 }
 
 /// Reads the state back from an open descriptor, and lets the guest go on.
