@@ -90,10 +90,9 @@ pub(crate) fn measure(
             &cold_bare,
         ),
     ];
-    let warm_ms = [&spans.known, &spans.new, &spans.repeated, &spans.networked]
-        .into_iter()
-        .filter(|spans| !spans.is_empty())
+    let warm_ms = [&spans.known, &spans.new, &spans.repeated]
         .map(|spans| quantile(&milliseconds(spans), 0.5))
+        .into_iter()
         .fold(0.0, f64::max);
     let mut notes = spans.notes();
     notes.extend(
