@@ -12,6 +12,7 @@ mod job_channel;
 mod key;
 mod large;
 mod live;
+mod named;
 mod noise;
 mod object;
 mod paired;

@@ -1,10 +1,8 @@
 //! The adapters by name and by code; `insight` holds their readers.
 
-use std::fmt;
 use std::str::FromStr;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use super::named::stands_as_its_name;
 
 macro_rules! adapters {
     ($($(#[$doc:meta])* $variant:ident = $code:literal, $name:literal;)*) => {
@@ -117,24 +115,7 @@ impl FromStr for Adapter {
     }
 }
 
-impl fmt::Display for Adapter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl Serialize for Adapter {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-impl<'de> Deserialize<'de> for Adapter {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        name.parse().map_err(D::Error::custom)
-    }
-}
+stands_as_its_name!(Adapter);
 
 #[cfg(test)]
 mod tests {
