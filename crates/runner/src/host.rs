@@ -3,10 +3,10 @@
 use std::fs;
 use std::thread;
 
-use kiln_model::v0::HostFacts;
+use kiln_model::v0::{HostFacts, Isolation};
 
-/// The facts of this host. What cannot be found out is left empty.
-pub fn host_facts(isolation: &str) -> HostFacts {
+/// The facts of this host, whose jobs have this isolation from a back end. What cannot be found out is left empty.
+pub fn host_facts(isolation: Option<Isolation>, backend: &str) -> HostFacts {
     let line = |path: &str| {
         let text = fs::read_to_string(path).unwrap_or_default();
         text.trim().to_owned()
@@ -17,8 +17,14 @@ pub fn host_facts(isolation: &str) -> HostFacts {
         kernel: line("/proc/sys/kernel/osrelease"),
         cpus: cpus as u64,
         memory_bytes: memory_bytes(&line("/proc/meminfo")),
-        isolation: isolation.to_owned(),
+        isolation: isolation_name(isolation),
+        backend: backend.to_owned(),
     }
+}
+
+/// How far jobs are kept from their host, in one word.
+pub(crate) fn isolation_name(isolation: Option<Isolation>) -> String {
+    isolation.map_or("none", Isolation::name).to_owned()
 }
 
 fn memory_bytes(meminfo: &str) -> u64 {
@@ -42,7 +48,8 @@ mod tests {
 
     #[test]
     fn this_host_has_a_kernel_and_a_processor() {
-        let facts = host_facts("namespace");
+        let facts = host_facts(None, "process");
         assert!(!facts.kernel.is_empty() && facts.cpus > 0 && facts.memory_bytes > 0);
+        assert_eq!((&*facts.isolation, &*facts.backend), ("none", "process"));
     }
 }

@@ -111,7 +111,8 @@ fn an_image_runs_in_a_machine_of_its_own() {
     assert_eq!(exited.code, Some(0), "{exited:?}");
     let told: Value = serde_json::from_str(&exited.stdout).unwrap();
     assert_eq!(told["results"][0]["stdout"], "in kiln-init\n");
-    assert_eq!(told["conditions"]["isolation"], "qemu");
+    assert_eq!(told["conditions"]["isolation"], "microvm");
+    assert_eq!(told["conditions"]["backend"], "qemu");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,7 +129,8 @@ async fn a_job_of_a_server_runs_in_a_machine() {
     let ended = Town::ended(&client, report.job.unwrap()).await;
     assert_eq!(ended.status, Status::Processed);
     let conditions = ended.output.unwrap().conditions.unwrap();
-    assert_eq!(conditions.isolation.as_deref(), Some("qemu"));
+    assert_eq!(conditions.isolation.as_deref(), Some("microvm"));
+    assert_eq!(conditions.backend.as_deref(), Some("qemu"));
 }
 
 #[test]
@@ -161,7 +163,8 @@ fn no_sandbox_is_refused_unless_someone_says_that_it_may_be() {
     assert!(exited.stderr.contains("WITHOUT A SANDBOX"), "{exited:?}");
     let told: Value = serde_json::from_str(&exited.stdout).unwrap();
     assert_eq!(told["results"][0]["stdout"], "bare\n");
-    assert_eq!(told["conditions"]["isolation"], "process");
+    assert_eq!(told["conditions"]["isolation"], "none");
+    assert_eq!(told["conditions"]["backend"], "process");
 }
 
 #[test]

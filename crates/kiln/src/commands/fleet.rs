@@ -115,8 +115,8 @@ fn show(context: &Context<'_>, json: bool, found: &Found) -> Result<(), Failure>
     let host = host.map(|host| {
         let memory = host.memory_bytes >> 20;
         format!(
-            "{}, kernel {}, {} CPUs, {memory} MiB, {}",
-            host.name, host.kernel, host.cpus, host.isolation
+            "{}, kernel {}, {} CPUs, {memory} MiB, isolation {} by {}",
+            host.name, host.kernel, host.cpus, host.isolation, host.backend
         )
     });
     let (version, host) = (

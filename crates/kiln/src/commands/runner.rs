@@ -140,7 +140,7 @@ pub(super) fn agents(
     backend: Box<dyn Backend>,
 ) -> Result<Agents, Failure> {
     make_directory(&config.data_dir)?;
-    let host = host_facts(backend.name());
+    let host = host_facts(backend.isolation(), backend.name());
     let home = Home {
         data: &config.data_dir,
         server: Some(&config.server_url),

@@ -84,8 +84,10 @@ pub struct HostFacts {
     pub kernel: String,
     pub cpus: u64,
     pub memory_bytes: u64,
-    /// The back end that gives its jobs their isolation.
+    /// How far its jobs are kept from it, in the words of specs; `none` for plain processes.
     pub isolation: String,
+    /// What gives that isolation.
+    pub backend: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,9 +12,12 @@ use crate::Digest;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Value")]
 pub struct Conditions {
-    /// The back end that gave the isolation.
+    /// How far the job was kept from its host, in the words of specs; `none` for a plain process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isolation: Option<String>,
+    /// What gave that isolation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
     /// Its layers and limits, with those that were not in effect.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<SealedLayer>,
@@ -170,6 +173,7 @@ impl From<Value> for Conditions {
         };
         Self {
             isolation: take(&mut other, "isolation"),
+            backend: take(&mut other, "backend"),
             layers: take(&mut other, "layers"),
             image: take(&mut other, "image"),
             cached: take(&mut other, "cached"),
@@ -211,7 +215,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let written = Conditions {
-            isolation: Some("namespace".to_owned()),
+            isolation: Some("microvm".to_owned()),
+            backend: Some("qemu".to_owned()),
             cached: true,
             shared: true,
             iterations: vec![IterationUsage {

@@ -147,6 +147,7 @@ fn log_conditions(job: JobUuid, conditions: &Conditions) {
     tracing::info!(
         job.id = %job,
         isolation = conditions.isolation,
+        backend = conditions.backend,
         missing = missing.join(","),
         cached = conditions.cached,
         pull_ms = stages.pull_ms,

@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::quiet::Place;
 use super::{Executor, Prepared, QuietHost, SetUpError};
+use crate::host::isolation_name;
 use check::check;
 pub use local::{LocalImage, LocalJob};
 use prepared::{PreparedJob, Sides};
@@ -267,7 +268,8 @@ impl Shared {
     /// What is known before anything is done.
     fn first_conditions(&self) -> Conditions {
         Conditions {
-            isolation: Some(self.backend.name().to_owned()),
+            isolation: Some(isolation_name(self.backend.isolation())),
+            backend: Some(self.backend.name().to_owned()),
             ..Conditions::default()
         }
     }

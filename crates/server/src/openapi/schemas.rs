@@ -244,6 +244,7 @@ schemas! {
     ];
     "HostFacts": [
         is("name", Text), is("kernel", Text), is("cpus", Integer), is("memory_bytes", Integer), is("isolation", Text),
+        is("backend", Text),
     ];
     "NewRunner": [is("name", A_NAME), may("slug", A_SLUG)];
     "UpdateRunner": [may("name", A_NAME), may("slug", A_SLUG), may("archived", Boolean), may("draining", Boolean)];
@@ -274,7 +275,7 @@ schemas! {
     "PullToken": [is("oci_token", Text)];
     "JobOutput": [is("results", Many("IterationOutput")), may("error", Text), may("conditions", One("Conditions")), may("large", One("LargeOutput"))];
     "Conditions": [
-        may("isolation", Text), may("layers", Many("SealedLayer")), may("image", Text), may("cached", Boolean),
+        may("isolation", Text), may("backend", Text), may("layers", Many("SealedLayer")), may("image", Text), may("cached", Boolean),
         may("stages", Anything), may("iterations", Many("IterationUsage")), may("truncated", Anything),
         may("noise", Anything), may("shared", Boolean), may("paired", Anything),
     ];

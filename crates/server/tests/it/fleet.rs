@@ -101,10 +101,10 @@ async fn a_runner_that_asks_again_is_given_what_came_meanwhile(town: &Town) {
 async fn what_a_runner_tells_about_itself_is_shown(town: &Town) {
     let place = town.place().await;
     let mut channel = town.channel(&place).await;
-    let told = json!({
-        "os": "linux", "arch": "x86_64", "version": "9.9.9",
-        "host": {"name": "iron", "kernel": "6.1", "cpus": 8, "memory_bytes": 1024, "isolation": "namespace"},
+    let host = json!({
+        "name": "iron", "kernel": "6.1", "cpus": 8, "memory_bytes": 1024, "isolation": "microvm", "backend": "qemu",
     });
+    let told = json!({"os": "linux", "arch": "x86_64", "version": "9.9.9", "host": host});
     channel
         .say(json!({"event": "ready", "poll_timeout": 1, "runner": told}))
         .await;

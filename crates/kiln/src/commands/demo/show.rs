@@ -145,12 +145,12 @@ impl Story {
             return Ok(());
         };
         terminal.data("")?;
-        let isolation = conditions.isolation.as_deref().unwrap_or("unknown");
+        let backend = conditions.backend.as_deref().unwrap_or("unknown");
         let runner = self
             .job
             .runner
             .map_or_else(String::new, |runner| format!(" on runner {runner}"));
-        terminal.data(&format!("Sealed by the {isolation} back end{runner}"))?;
+        terminal.data(&format!("Sealed by the {backend} back end{runner}"))?;
         for layer in &conditions.layers {
             let mark = if layer.applied { "yes" } else { "NO " };
             let (name, detail) = (&layer.name, &layer.detail);

@@ -181,6 +181,7 @@ async fn a_result_tells_under_which_conditions_it_came_about() {
     let bench = Bench::new().await;
     let conditions = bench.run(bench.job("exit 0")).await.conditions;
     assert_eq!(conditions.isolation.as_deref(), Some("namespace"));
+    assert_eq!(conditions.backend.as_deref(), Some("namespace"));
     assert_eq!(conditions.image.as_ref(), Some(bench.registry.digest()));
     assert!(
         conditions
@@ -402,7 +403,7 @@ async fn what_this_runner_cannot_give_is_refused_with_a_reason() {
 }
 
 #[tokio::test]
-async fn a_job_whose_isolation_this_runner_gives_runs_and_its_result_names_the_back_end() {
+async fn a_job_whose_isolation_this_runner_gives_runs_and_its_result_names_it() {
     let bench = Bench::new().await;
     let mut job = bench.job("exit 0");
     job.spec.isolation = Some("namespace".to_owned());
