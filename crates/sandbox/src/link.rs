@@ -103,6 +103,11 @@ impl Link {
     }
 }
 
+/// Both ends of a way to a guest.
+pub(crate) fn socket_pair() -> Result<(UnixStream, UnixStream), Error> {
+    UnixStream::pair().map_err(|error| Error::host("cannot make a socket pair", error))
+}
+
 /// A guest that is being talked to, whatever it runs in.
 pub(crate) trait Guest {
     fn link(&mut self) -> &mut Link;

@@ -1,4 +1,7 @@
 //! The machine's two disks: a read-only base and a writable scratch.
+//!
+//! A machine that is restored from a template has other disks than the template had, and its kernel goes on with what it
+//! knew of those. That is nothing but their size, which was larger: not every monitor lets a driver begin anew.
 
 use std::fs;
 use std::io;
@@ -9,15 +12,9 @@ use rustix::mount::{MountFlags, mount};
 
 use crate::fault::{At, Fault};
 
-const DEVICES: &str = "/sys/bus/virtio/devices";
-const DRIVER: &str = "/sys/bus/virtio/drivers/virtio_blk";
 const BLOCKS: &str = "/sys/block";
 
-/// A disk's number among virtio devices.
-const BLOCK_DEVICE: &str = "0x0002";
-
 pub(super) fn mount_all() -> Result<(), Fault> {
-    look_at_disks()?;
     let disks = Disks::find()?;
     let flags = MountFlags::NOATIME | MountFlags::NODEV;
     mount_disk(&disks.base, machine::BASE, flags | MountFlags::RDONLY, c"")?;
@@ -28,29 +25,6 @@ pub(super) fn mount_all() -> Result<(), Fault> {
         flags,
         c"nobarrier,data=writeback",
     )
-}
-
-/// Binds the driver to every disk. One that a kernel has bound by itself is released first: its size may be another one
-/// now.
-fn look_at_disks() -> Result<(), Fault> {
-    let devices =
-        fs::read_dir(DEVICES).at(Stage::Disks, || "the kernel has no virtio bus".into())?;
-    for device in devices.flatten().map(|entry| entry.path()) {
-        let kind = fs::read_to_string(device.join("device")).unwrap_or_default();
-        if kind.trim_end() != BLOCK_DEVICE {
-            continue;
-        }
-        let name = device
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default();
-        let tell_driver = |order: &str| fs::write(format!("{DRIVER}/{order}"), &name);
-        if device.join("driver").exists() {
-            tell_driver("unbind").at(Stage::Disks, || format!("cannot release {name}"))?;
-        }
-        tell_driver("bind").at(Stage::Disks, || format!("cannot use the disk {name}"))?;
-    }
-    Ok(())
 }
 
 struct Disks {

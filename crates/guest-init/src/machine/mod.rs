@@ -3,7 +3,7 @@
 //! ```text
 //! kernel ──▶ PID 1 ──exec──▶ launcher    builds the same chamber as on a host, over the machine's disks
 //!            PID 1 ──Up──▶ host          booted; a template is taken here. A host that hangs up now may come back
-//!            PID 1 ◀─Machine── host      clock, random numbers, bounds; disks are looked at only now
+//!            PID 1 ◀─Machine── host      clock, random numbers, bounds; disks are mounted only now
 //!            PID 1 carries bytes between host and launcher until one of them ends, and ends the machine
 //! ```
 //!
@@ -48,7 +48,7 @@ pub(crate) fn run() -> ! {
 
 fn live() -> Result<(), Fault> {
     boot::mount_kernel_file_systems()?;
-    modules::load_for_channel()?;
+    modules::load_all()?;
     let mut channel = Channel::open()?;
     let served = serve(&mut channel);
     if let Err(fault) = &served {
@@ -60,7 +60,6 @@ fn live() -> Result<(), Fault> {
 }
 
 fn serve(channel: &mut Channel) -> Result<(), Fault> {
-    modules::load_for_disks()?;
     boot::move_root()?;
     let (ours, theirs) =
         UnixStream::pair().at(Stage::Boot, || "cannot make a socket pair".into())?;
@@ -105,7 +104,11 @@ fn wait_for_orders(channel: &mut Channel) -> Result<Option<Machine>, Fault> {
 fn is_hang_up(error: &io::Error) -> bool {
     matches!(
         error.kind(),
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+        io::ErrorKind::UnexpectedEof
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::BrokenPipe
+            // A connection over vsock that a restore has cut off: its reset was read, or nobody has asked for it.
+            | io::ErrorKind::NotConnected
     )
 }
 

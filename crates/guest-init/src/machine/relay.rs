@@ -86,13 +86,13 @@ fn carry(from: &mut impl Read, to: &mut impl Write, buffer: &mut [u8]) -> Result
     match from.read(buffer) {
         Ok(0) => Ok(false),
         Ok(count) => match to.write_all(&buffer[..count]) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            Err(error) if super::is_hang_up(&error) => Ok(false),
             result => result
                 .map(|()| true)
                 .at(Stage::Protocol, || "cannot carry a message".into()),
         },
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(false),
+        Err(error) if super::is_hang_up(&error) => Ok(false),
         Err(error) => Err(error).at(Stage::Protocol, || "cannot read a message".into()),
     }
 }

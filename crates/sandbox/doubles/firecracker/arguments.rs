@@ -7,13 +7,14 @@ use std::path::PathBuf;
 use super::VERSION;
 
 /// What Firecracker's own parser knows and this double has a use for.
-const KNOWN: [&str; 6] = [
+const KNOWN: [&str; 7] = [
     "--id",
     "--api-sock",
     "--log-path",
     "--metrics-path",
     "--start-time-us",
     "--start-time-cpu-us",
+    "--parent-cpu-time-us",
 ];
 
 #[derive(Debug, Default)]

@@ -97,6 +97,7 @@ pub(super) const SNAPSHOT_LOAD: &[Field] = &[
     required("snapshot_path", Kind::Text),
     required("mem_backend", Kind::Object(MEMORY_BACKEND)),
     optional("track_dirty_pages", Kind::Flag),
+    optional("enable_diff_snapshots", Kind::Flag),
     optional("resume_vm", Kind::Flag),
 ];
 

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixListener;
 use serde_json::{Value, json};
 
 use super::http::Fault;
+use super::trouble::Trouble;
 use super::{VERSION, end, guest, say, vsock};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,8 +113,8 @@ impl Machine {
         // The serial line is the monitor's standard output.
         say("booting a double\n");
         self.run();
-        if self.parts.program.is_empty() {
-            // A kernel without a program to run turns itself off, in its own time.
+        if Trouble::of_this_program() == Trouble::Halt {
+            // In its own time: before or after its start is confirmed.
             std::thread::spawn(|| end(0));
         }
         Ok(())
@@ -133,6 +134,7 @@ impl Machine {
             }
         }
         self.vsock = parts.requests.get("/vsock").map(bind).transpose()?;
+        vsock::reset();
         self.parts = parts;
         self.state = State::Paused;
         Ok(())

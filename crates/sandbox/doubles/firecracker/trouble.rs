@@ -9,6 +9,10 @@ pub(super) enum Trouble {
     BadSnapshots,
     /// The guest ends without a word as soon as it has orders.
     Crash,
+    /// The guest is none of ours, and turns itself off.
+    Halt,
+    /// The first who asks for the guest is never answered.
+    Silence,
 }
 
 impl Trouble {
@@ -18,6 +22,8 @@ impl Trouble {
             ("no-snapshots", Self::NoSnapshots),
             ("bad-snapshots", Self::BadSnapshots),
             ("crash", Self::Crash),
+            ("halt", Self::Halt),
+            ("silence", Self::Silence),
         ]
         .into_iter()
         .find(|(ending, _)| name.ends_with(ending))

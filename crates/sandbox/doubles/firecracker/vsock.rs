@@ -9,12 +9,16 @@ use kiln_guest_init::protocol::machine::VSOCK_PORT;
 
 use super::guest;
 use super::machine::Parts;
+use super::trouble::Trouble;
 
 /// Whether the guest's processors stand still.
 static PAUSED: AtomicBool = AtomicBool::new(true);
 
 /// How often the guest is not listening yet: the first who ask find nobody.
 static BOOTING: AtomicU32 = AtomicU32::new(2);
+
+/// Whether the guest has yet to hear that its connections are gone: one that it takes before that goes with them.
+static IS_RESET: AtomicBool = AtomicBool::new(false);
 
 /// Host ports are given out from here on.
 const FIRST_HOST_PORT: u32 = 1 << 30;
@@ -27,9 +31,19 @@ pub(super) fn resume() {
     PAUSED.store(false, Ordering::SeqCst);
 }
 
+/// Lets the next connection be lost, as may happen after a restore.
+pub(super) fn reset() {
+    IS_RESET.store(true, Ordering::SeqCst);
+}
+
 /// Takes connections until the process ends.
 pub(super) fn serve(listener: UnixListener, parts: Parts) {
     thread::spawn(move || {
+        let _unanswered = if Trouble::of_this_program() == Trouble::Silence {
+            listener.accept().ok()
+        } else {
+            None
+        };
         for connection in listener.incoming().flatten() {
             let parts = parts.clone();
             thread::spawn(move || {
@@ -59,5 +73,6 @@ fn accept(mut connection: UnixStream) -> io::Result<Option<UnixStream>> {
         return Ok(None);
     }
     writeln!(connection, "OK {FIRST_HOST_PORT}")?;
-    Ok(Some(connection))
+    let is_lost = IS_RESET.swap(false, Ordering::SeqCst);
+    Ok((!is_lost).then_some(connection))
 }

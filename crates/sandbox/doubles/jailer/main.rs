@@ -99,6 +99,10 @@ impl Jail {
         if !self.name()?.contains("firecracker") {
             return Err("the name of --exec-file must contain \"firecracker\"".to_owned());
         }
+        if !self.base.is_absolute() {
+            // The real one resolves it from wherever it was started, which is never what was meant.
+            return Err("this double needs an absolute --chroot-base-dir".to_owned());
+        }
         if !self.base.is_dir() {
             return Err(format!("{} is not a directory", self.base.display()));
         }
@@ -134,6 +138,7 @@ impl Jail {
             .arg(Path::new("/").join(self.name()?))
             .arg(format!("--id={}", self.id))
             .args(["--start-time-us=1", "--start-time-cpu-us=1"])
+            .arg("--parent-cpu-time-us=1")
             .args(&self.arguments)
             .env_clear()
             .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::Error;
 
-/// Firecracker answers within milliseconds; a start takes longer and still far less than this.
+/// Firecracker answers within milliseconds; a start takes longer and still far less than this. Only the time of a
+/// snapshot depends on the host's disk.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// No answer comes near either.
@@ -24,7 +25,6 @@ pub(super) struct Api {
 impl Api {
     pub(super) fn connect(path: &Path) -> std::io::Result<Self> {
         let socket = UnixStream::connect(path)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
         socket.set_write_timeout(Some(PATIENCE))?;
         Ok(Self {
             stream: BufReader::new(socket),
@@ -32,18 +32,34 @@ impl Api {
     }
 
     pub(super) fn get(&mut self, path: &str) -> Result<Value, Error> {
-        self.request("GET", path, None)
+        self.request(PATIENCE, "GET", path, None)
     }
 
     pub(super) fn put(&mut self, path: &str, body: &Value) -> Result<(), Error> {
-        self.request("PUT", path, Some(body)).map(drop)
+        self.put_within(PATIENCE, path, body)
+    }
+
+    /// The same, for what may take long.
+    pub(super) fn put_within(
+        &mut self,
+        patience: Duration,
+        path: &str,
+        body: &Value,
+    ) -> Result<(), Error> {
+        self.request(patience, "PUT", path, Some(body)).map(drop)
     }
 
     pub(super) fn patch(&mut self, path: &str, body: &Value) -> Result<(), Error> {
-        self.request("PATCH", path, Some(body)).map(drop)
+        self.request(PATIENCE, "PATCH", path, Some(body)).map(drop)
     }
 
-    fn request(&mut self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Error> {
+    fn request(
+        &mut self,
+        patience: Duration,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value, Error> {
         let body = body.map(Value::to_string).unwrap_or_default();
         let describe = if body.is_empty() {
             String::new()
@@ -54,9 +70,10 @@ impl Api {
         let text = format!(
             "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n{describe}\r\n{body}"
         );
-        self.stream
-            .get_mut()
-            .write_all(text.as_bytes())
+        let socket = self.stream.get_mut();
+        socket
+            .set_read_timeout(Some(patience))
+            .and_then(|()| socket.write_all(text.as_bytes()))
             .map_err(|error| Error::host("cannot write to Firecracker", error))?;
         let (status, answer) = self.answer()?;
         match status {

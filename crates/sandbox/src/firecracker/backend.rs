@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kiln_guest_init::protocol::machine::VSOCK_PORT;
-use kiln_model::Clock;
 use kiln_model::v0::Isolation;
+use kiln_model::{Clock, Millis};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::config::FirecrackerConfig;
@@ -19,9 +19,9 @@ use super::place::{Place, VSOCK};
 use super::snapshot::{Snapshot, load};
 use super::{version, vsock};
 use crate::guest::Leash;
-use crate::link::Link;
+use crate::link::{Link, socket_pair};
 use crate::microvm::{
-    Disks, HiddenFile, Hypervisor, InitialFiles, Monitor, Order, Process, Shape, Started,
+    Disks, Hypervisor, InitialFiles, Monitor, Order, Placeholders, Process, Shape, Shelf, Started,
 };
 use crate::network::MachineNetwork;
 use crate::{CancelToken, Error, Layer, abandoned};
@@ -32,8 +32,11 @@ const BOOT_PATIENCE: Duration = Duration::from_mins(1);
 /// A restored guest listens at once.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// The disks of a snapshot are never looked at: their driver is told to only after the restore.
-const PLACEHOLDER_BYTES: u64 = 1 << 20;
+/// Firecracker writes all of a guest's memory into its snapshot. With more than this to write, a boot is soon over.
+const SNAPSHOT_BYTES: u64 = 4 << 30;
+
+/// What snapshots take of the disk.
+const KEPT_BYTES: u64 = 16 << 30;
 
 /// Firecracker as it starts machines.
 #[derive(Debug)]
@@ -41,8 +44,10 @@ pub(crate) struct Firecracker {
     config: FirecrackerConfig,
     clock: Arc<dyn Clock>,
     initial: InitialFiles,
-    /// What a shape's machines are restored from, or why they must boot.
-    snapshots: Mutex<BTreeMap<Shape, Result<Arc<Snapshot>, String>>>,
+    snapshots: Shelf<Shape, Snapshot>,
+    /// Why machines of a shape must boot. Held while a snapshot is taken: others wait meanwhile, they need it too, or its
+    /// CPU time.
+    impossible: Mutex<BTreeMap<Shape, String>>,
 }
 
 impl Firecracker {
@@ -50,68 +55,69 @@ impl Firecracker {
     pub(crate) fn new(config: FirecrackerConfig, clock: Arc<dyn Clock>) -> Result<Self, Error> {
         let config = config.located()?;
         version::check(&config.program, config.jailer.as_deref())?;
+        config.check_jail()?;
         abandoned::remove_directories(&config.work_dir)
             .map_err(|error| Error::host("cannot remove what is left of machines", error))?;
         Ok(Self {
             config,
             clock,
             initial: InitialFiles::default(),
-            snapshots: Mutex::default(),
+            snapshots: Shelf::new(KEPT_BYTES),
+            impossible: Mutex::default(),
         })
     }
 
-    /// The snapshot of a shape, taken on first use. Others wait meanwhile: they need it too, or its CPU time.
+    /// The snapshot of a shape, taken on first use, or why there is none.
     fn snapshot(&self, shape: Shape) -> Result<Arc<Snapshot>, String> {
-        let mut snapshots = self.snapshots();
-        let snapshot = snapshots.entry(shape).or_insert_with(|| {
-            let taken = self.take_snapshot(shape);
-            taken.map(Arc::new).map_err(|error| {
+        if shape.network {
+            // A snapshot's device would have to be told of another tap device than its own.
+            return Err("it has a network".to_owned());
+        }
+        if shape.memory_bytes > SNAPSHOT_BYTES {
+            return Err("its memory is too large for a snapshot".to_owned());
+        }
+        let mut impossible = self.impossible();
+        if let Some(why) = impossible.get(&shape) {
+            return Err(why.clone());
+        }
+        if let Some(snapshot) = self.snapshots.find(&shape) {
+            return Ok(snapshot);
+        }
+        match self.take_snapshot(shape).map(Arc::new) {
+            Ok(snapshot) => {
+                self.snapshots.keep(shape, &snapshot);
+                Ok(snapshot)
+            }
+            Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
                     "no snapshot can be taken: machines boot"
                 );
-                error.to_string()
-            })
-        });
-        snapshot.clone()
+                impossible.insert(shape, error.to_string());
+                Err(error.to_string())
+            }
+        }
     }
 
-    fn snapshots(
-        &self,
-    ) -> std::sync::MutexGuard<'_, BTreeMap<Shape, Result<Arc<Snapshot>, String>>> {
-        self.snapshots
+    fn impossible(&self) -> MutexGuard<'_, BTreeMap<Shape, String>> {
+        self.impossible
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take_snapshot(&self, shape: Shape) -> Result<Snapshot, Error> {
-        let placeholder = || {
-            let file = HiddenFile::create(&self.config.work_dir)?;
-            file.file()
-                .set_len(PLACEHOLDER_BYTES)
-                .map_err(|error| Error::host("cannot make room for a snapshot", error))?;
-            Ok::<_, Error>(file)
-        };
-        let [base, scratch] = [placeholder()?, placeholder()?];
-        let disks = Disks {
-            base: base.path(),
-            scratch: scratch.path(),
-        };
+        let placeholders = Placeholders::create(&self.config.work_dir)?;
+        let disks = placeholders.disks();
         let place = self.config.place()?;
         let hardware = self.hardware(shape, &disks)?;
         hardware.put_into(&place)?;
-        let (mut process, mut api) =
+        let (process, mut api) =
             self.config
                 .launch(&*self.clock, &place, Leash::default(), Stdio::null())?;
         hardware.start(&mut api)?;
-        let up = self.link(&place, &mut process, &CancelToken::new()?, BOOT_PATIENCE)?;
-        let mut monitor = Monitor::new(process, up.link);
-        monitor
-            .wait_until_up(None)
-            .map_err(|error| monitor.explain(error))?;
-        let process = monitor.hang_up();
+        let monitor = self.reach(&place, process, &CancelToken::new()?, BOOT_PATIENCE)?;
         let snapshot = Snapshot::take(&mut api, place)?;
-        drop(process);
+        drop(monitor);
         Ok(snapshot)
     }
 
@@ -188,35 +194,55 @@ impl Firecracker {
     fn started(
         &self,
         place: Place,
-        mut process: Process,
+        process: Process,
         order: &Order<'_>,
         patience: Duration,
         start: String,
     ) -> Result<Started, Error> {
-        let Up { link, silent } = self.link(&place, &mut process, order.cancel, patience)?;
+        let monitor = self.reach(&place, process, order.cancel, patience)?;
         let layers = vec![jail_layer(&place), Layer::applied("start", start)];
-        let monitor = Monitor::new(process, link).keeping(Box::new((place, silent)));
+        let monitor = monitor.keeping(Box::new(place));
         Ok(Started { monitor, layers })
     }
 
-    /// Waits until the guest listens. After a cancel it gives a link on which nothing is ever heard: whoever talks to the
-    /// guest next sees the cancel.
-    fn link(
+    /// Waits until the guest says that it is up. A restore resets connections, also one that came a moment too early: then
+    /// there is another. Who talks to the guest of a machine that was canceled meanwhile sees the cancel.
+    fn reach(
+        &self,
+        place: &Place,
+        mut process: Process,
+        cancel: &CancelToken,
+        patience: Duration,
+    ) -> Result<Monitor, Error> {
+        let deadline = self.clock.monotonic() + patience;
+        loop {
+            let Some(socket) = self.connect(place, &mut process, cancel, deadline)? else {
+                let (ours, silent) = socket_pair()?;
+                return Ok(Monitor::new(process, Link::new(ours)?).keeping(Box::new(silent)));
+            };
+            let mut monitor = Monitor::new(process, Link::new(socket)?);
+            let left = deadline.since(self.clock.monotonic());
+            match monitor.wait_until_up(left, Some(cancel)) {
+                Ok(()) => return Ok(monitor),
+                Err(Error::Lost) => process = monitor.hang_up(),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits until the guest listens. `None` means that it was canceled meanwhile.
+    fn connect(
         &self,
         place: &Place,
         process: &mut Process,
         cancel: &CancelToken,
-        patience: Duration,
-    ) -> Result<Up, Error> {
-        let deadline = self.clock.monotonic() + patience;
+        deadline: Millis,
+    ) -> Result<Option<UnixStream>, Error> {
         loop {
-            let connected = vsock::connect(&place.socket(VSOCK), VSOCK_PORT)
+            let connected = vsock::connect(&place.socket(VSOCK), VSOCK_PORT, cancel)
                 .map_err(|error| Error::host("cannot connect to the guest", error))?;
             if let Some(socket) = connected {
-                return Ok(Up {
-                    link: Link::new(socket)?,
-                    silent: None,
-                });
+                return Ok(Some(socket));
             }
             if let Some(status) = process.ended() {
                 let words = place.last_words();
@@ -227,25 +253,13 @@ impl Firecracker {
                 return Err(Error::NotReady);
             }
             if cancel.is_canceled() {
-                let (ours, silent) = UnixStream::pair()
-                    .map_err(|error| Error::host("cannot make a socket pair", error))?;
-                return Ok(Up {
-                    link: Link::new(ours)?,
-                    silent: Some(silent),
-                });
+                return Ok(None);
             }
             let mut fds = [PollFd::new(cancel, PollFlags::IN)];
             // Interrupted or not, the next attempt follows.
             let _ = poll(&mut fds, Some(&PAUSE));
         }
     }
-}
-
-/// The way to a guest.
-struct Up {
-    link: Link,
-    /// The other end of a way that leads nowhere.
-    silent: Option<UnixStream>,
 }
 
 fn jail_layer(place: &Place) -> Layer {
@@ -276,17 +290,14 @@ impl Hypervisor for Firecracker {
     }
 
     fn warm_up(&self, shape: Shape) -> Result<(), Error> {
-        if !shape.network {
-            // Without a snapshot machines boot, which is slower and as good.
-            let _ = self.snapshot(shape);
-        }
+        // Without a snapshot machines boot, which is slower and as good.
+        let _ = self.snapshot(shape);
         Ok(())
     }
 
     fn start(&self, order: &Order<'_>) -> Result<Started, Error> {
-        if order.shape.network {
-            // A snapshot's device would have to be told of another tap device than its own.
-            return self.boot(order, "it has a network");
+        if !order.disks.fit_placeholders() {
+            return self.boot(order, "its disk is too large for a snapshot");
         }
         let why = match self.snapshot(order.shape) {
             Err(why) => why,
@@ -295,7 +306,8 @@ impl Hypervisor for Firecracker {
                 Err(error) => {
                     let why = format!("the snapshot cannot be loaded: {error}");
                     tracing::warn!("{why}");
-                    self.snapshots().insert(order.shape, Err(why.clone()));
+                    self.impossible().insert(order.shape, why.clone());
+                    self.snapshots.give_up(&order.shape);
                     why
                 }
             },

@@ -1,20 +1,25 @@
 //! Booting without a job.
 
-use std::io::{Write, pipe};
+use std::io::{self, Write, pipe};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::Stdio;
+use std::thread;
 use std::time::Duration;
 
+use kiln_guest_init::protocol::machine::VSOCK_PORT;
 use kiln_model::Clock;
 use rustix::event::poll;
 
 use super::config::FirecrackerConfig;
 use super::launch::PAUSE;
 use super::machine::Hardware;
-use crate::Error;
+use super::place::VSOCK;
+use super::vsock;
 use crate::guest::Leash;
-use crate::link::Link;
-use crate::microvm::{BootReport, Monitor, Process, Shape, watch};
+use crate::link::{Link, socket_pair};
+use crate::microvm::{BootReport, InitialFiles, Monitor, Process, Shape, watch};
+use crate::{CancelToken, Error};
 
 /// How often a monitor that hung up is looked at before it is said to live on.
 const LOOKS: u32 = 100;
@@ -27,40 +32,65 @@ const SHAPE: Shape = Shape {
 };
 
 impl FirecrackerConfig {
-    /// Boots the kernel alone, with a serial line that is copied to `serial`, and says what became of it.
+    /// Boots the kernel with our guest program, which a guest of another kind does not know, and a serial line that is
+    /// copied to `serial`, and says what became of it.
     pub fn boot(
         &self,
         clock: &dyn Clock,
         patience: Duration,
         serial: &mut dyn Write,
     ) -> Result<BootReport, Error> {
-        let failed = |error| Error::host("cannot prepare a boot", error);
         let config = self.clone().located()?;
+        config.check_jail()?;
         let place = config.place()?;
+        let initial = InitialFiles::default();
         let hardware = Hardware {
             shape: SHAPE,
             kernel: self.kernel.image(),
-            initramfs: None,
+            initramfs: Some(initial.file(&config.kernel, &config.work_dir)?.path()),
             disks: None,
             console: true,
             tap: None,
         };
         hardware.put_into(&place)?;
-        let (line, line_end) = pipe().map_err(failed)?;
+        let (line, line_end) =
+            pipe().map_err(|error| Error::host("cannot prepare a boot", error))?;
         let started = clock.monotonic();
         let (mut process, mut api) =
             config.launch(clock, &place, Leash::default(), Stdio::from(line_end))?;
         // It says what it is before it is given anything.
-        api.get("/")?;
+        let itself = api.get("/")?;
         if let Err(error) = hardware.start(&mut api)
             && !ends_soon(&mut process)
         {
             return Err(error);
         }
-        // Without an initial file system no guest of ours will say a word: only the line and the end count.
-        let (silent, _keep) = UnixStream::pair().map_err(failed)?;
-        let monitor = Monitor::new(process, Link::new(silent)?).keeping(Box::new(place));
-        watch(clock, started, patience, monitor, line, serial)
+        let (ours, theirs) = socket_pair()?;
+        let monitor = Monitor::new(process, Link::new(ours)?);
+        let over = CancelToken::new()?;
+        let report = thread::scope(|scope| {
+            scope.spawn(|| carry_words(&place.socket(VSOCK), theirs, &over));
+            let report = watch(clock, started, patience, monitor, line, serial);
+            over.cancel();
+            report
+        })?;
+        Ok(BootReport {
+            version: itself["vmm_version"].as_str().map(str::to_owned),
+            ..report
+        })
+    }
+}
+
+/// Carries what the guest program says, if there is one, until it or the boot is over.
+fn carry_words(guest: &Path, mut to: UnixStream, over: &CancelToken) {
+    while !over.is_canceled() {
+        if let Ok(Some(mut from)) = vsock::connect(guest, VSOCK_PORT, over)
+            && io::copy(&mut from, &mut to).is_ok_and(|bytes| bytes > 0)
+        {
+            return;
+        }
+        // Interrupted or not, the next attempt follows.
+        let _ = poll(&mut [], Some(&PAUSE));
     }
 }
 

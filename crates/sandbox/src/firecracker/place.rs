@@ -1,11 +1,11 @@
 //! The directory of one machine: what its monitor reads, its sockets and its logs. It goes with the machine, or at the
 //! next start.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, chown, symlink};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute};
 
 use rustix::event::{Timespec, poll};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 use super::jail::Inmate;
 use crate::Error;
 use crate::cgroup::fresh_name;
+use crate::microvm::copy_with_holes;
 
 /// The names that a monitor knows its files by.
 pub(super) const API: &str = "api.sock";
@@ -87,7 +88,7 @@ impl Place {
     /// Puts a file of the host here, under a name of ours.
     pub(super) fn put(&self, name: &str, source: &str, access: Access) -> Result<(), Error> {
         let put = match self.inmate {
-            None => symlink(source, self.root.join(name)),
+            None => absolute(source).and_then(|source| symlink(source, self.root.join(name))),
             Some(_) => self.put_into_jail(name, source, access),
         };
         put.map_err(|error| Error::host(format!("cannot put {name} beside a machine"), error))
@@ -103,8 +104,8 @@ impl Place {
             return self.give_away(name);
         }
         if linkat(CWD, source, CWD, &target, AtFlags::SYMLINK_FOLLOW).is_err() {
-            // It is on another disk.
-            fs::copy(source, &target)?;
+            // It is on another disk, or the only name it ever had is gone. Its holes may be larger than the host's disk.
+            copy_with_holes(&File::open(source)?, &File::create(&target)?)?;
         }
         match access {
             Access::Read => Ok(()),
@@ -176,6 +177,7 @@ impl Drop for Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::microvm::HiddenFile;
 
     fn work_dir() -> tempfile::TempDir {
         tempfile::tempdir().unwrap()
@@ -186,6 +188,30 @@ mod tests {
         let work_dir = work_dir();
         drop(Place::create(work_dir.path(), None).unwrap());
         assert_eq!(fs::read_dir(work_dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_is_found_wherever_its_path_counts_from() {
+        let work_dir = work_dir();
+        let place = Place::create(work_dir.path(), None).unwrap();
+        place.put(KERNEL, "Cargo.toml", Access::Read).unwrap();
+        let read = fs::read_to_string(place.path(KERNEL)).unwrap();
+        assert_eq!(read, fs::read_to_string("Cargo.toml").unwrap());
+    }
+
+    #[test]
+    fn a_copy_into_a_jail_has_the_same_holes() {
+        let work_dir = work_dir();
+        let jail = Place::create(work_dir.path(), Some(Path::new("/bin/firecracker"))).unwrap();
+        // One without a name cannot be linked after its first name is gone.
+        let scratch = HiddenFile::create(work_dir.path()).unwrap();
+        scratch.file().set_len(1 << 30).unwrap();
+        for _ in 0..2 {
+            jail.put(SCRATCH, &scratch.path(), Access::Write).unwrap();
+            let placed = fs::metadata(jail.path(SCRATCH)).unwrap();
+            assert_eq!((placed.len(), placed.blocks()), (1 << 30, 0));
+            fs::remove_file(jail.path(SCRATCH)).unwrap();
+        }
     }
 
     #[test]

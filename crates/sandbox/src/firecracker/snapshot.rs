@@ -1,16 +1,21 @@
 //! A machine that was booted once, stopped where its guest waits for a host, and written down.
 //!
-//! A guest that was restored finds its connections reset and its disks to be others. Ours has none of the former, and
-//! looks at the latter only when it is told to.
+//! A guest that was restored finds its connections reset and its disks to be others. Ours waits for a host that connects
+//! anew, and mounts no disk before it is told to.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::api::{Api, broken};
 use super::place::{Access, MEMORY, Place, STATE};
 use crate::Error;
+use crate::microvm::Weighed;
+
+/// A disk that is slower than thirty megabytes a second has another use than this.
+const PATIENCE: Duration = Duration::from_mins(2);
 
 #[derive(Debug)]
 pub(super) struct Snapshot {
@@ -19,17 +24,16 @@ pub(super) struct Snapshot {
 
 impl Snapshot {
     /// Stops the machine of this place for ever, and writes it down. Its process must have ended before the snapshot is
-    /// used, and nobody may be connected to its guest.
+    /// used. Whoever is connected to its guest stays so until then: some releases lose what is on its way when a machine
+    /// is stopped, and the last words of a connection would be.
     pub(super) fn take(api: &mut Api, place: Place) -> Result<Self, Error> {
         api.patch("/vm", &json!({ "state": "Paused" }))?;
-        api.put(
-            "/snapshot/create",
-            &json!({
-                "snapshot_type": "Full",
-                "snapshot_path": STATE,
-                "mem_file_path": MEMORY,
-            }),
-        )?;
+        let files = json!({
+            "snapshot_type": "Full",
+            "snapshot_path": STATE,
+            "mem_file_path": MEMORY,
+        });
+        api.put_within(PATIENCE, "/snapshot/create", &files)?;
         for file in [STATE, MEMORY] {
             // Monitors of other users will read them, and nobody may write.
             fs::set_permissions(place.path(file), Permissions::from_mode(0o444))
@@ -48,6 +52,17 @@ impl Snapshot {
             place.put(file, path, Access::Read)?;
         }
         Ok(())
+    }
+}
+
+impl Weighed for Snapshot {
+    fn bytes(&self) -> u64 {
+        const UNIT: u64 = 512;
+        [STATE, MEMORY]
+            .iter()
+            .filter_map(|file| fs::metadata(self.place.path(file)).ok())
+            .map(|found| found.blocks() * UNIT)
+            .sum()
     }
 }
 

@@ -1,52 +1,74 @@
 //! The host's side of Firecracker's vsock: a Unix socket on which a port is asked for by name.
 
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
 
-/// Firecracker answers at once, or hangs up because nobody listens in the guest yet.
-const PATIENCE: Duration = Duration::from_secs(5);
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::CancelToken;
+
+/// Before the guest's driver is there nobody answers, and a question that a restore cut off is never answered. Firecracker
+/// itself gives up after two seconds.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 1,
+    tv_nsec: 0,
+};
 
 /// `OK` and a port number.
-const MAX_ANSWER_BYTES: u64 = 32;
+const MAX_ANSWER_BYTES: usize = 32;
 
-/// Connects to a port of the guest; `None` while nobody listens there.
-pub(super) fn connect(path: &Path, port: u32) -> io::Result<Option<UnixStream>> {
+/// Connects to a port of the guest; `None` while nobody listens there, or if it was canceled.
+pub(super) fn connect(
+    path: &Path,
+    port: u32,
+    cancel: &CancelToken,
+) -> io::Result<Option<UnixStream>> {
+    use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, Interrupted, NotFound};
     let mut socket = match UnixStream::connect(path) {
         Ok(socket) => socket,
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
-            ) =>
-        {
-            return Ok(None);
-        }
+        Err(error) if matches!(error.kind(), NotFound | ConnectionRefused) => return Ok(None),
         Err(error) => return Err(error),
     };
-    socket.set_read_timeout(Some(PATIENCE))?;
     match socket.write_all(format!("CONNECT {port}\n").as_bytes()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(None),
+        Err(error) if error.kind() == BrokenPipe => return Ok(None),
         result => result?,
     }
-    let mut answer = String::new();
     // One byte at a time: what follows the line is already the guest's.
-    let read = BufReader::with_capacity(1, (&socket).take(MAX_ANSWER_BYTES)).read_line(&mut answer);
-    match read {
-        Ok(_) if answer.starts_with("OK ") && answer.ends_with('\n') => {
-            socket.set_read_timeout(None)?;
-            Ok(Some(socket))
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"\n") && answer.len() < MAX_ANSWER_BYTES {
+        if !has_news(&socket, cancel) {
+            return Ok(None);
         }
-        Ok(0) => Ok(None),
-        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
-        Ok(_) => Err(io::Error::other("an answer that is not the protocol's")),
-        Err(error) => Err(error),
+        let mut byte = [0];
+        match socket.read(&mut byte) {
+            Ok(0) => return Ok(None),
+            Ok(_) => answer.extend(byte),
+            Err(error) if error.kind() == Interrupted => {}
+            Err(error) if error.kind() == ConnectionReset => return Ok(None),
+            Err(error) => return Err(error),
+        }
     }
+    if answer.starts_with(b"OK ") && answer.ends_with(b"\n") {
+        Ok(Some(socket))
+    } else {
+        Err(io::Error::other("an answer that is not the protocol's"))
+    }
+}
+
+/// Whether something is to be read before patience ends or it is canceled.
+fn has_news(socket: &UnixStream, cancel: &CancelToken) -> bool {
+    let mut fds = [
+        PollFd::new(socket, PollFlags::IN),
+        PollFd::new(cancel, PollFlags::IN),
+    ];
+    // Interrupted is as good as out of patience: there will be another attempt.
+    poll(&mut fds, Some(&PATIENCE)).is_ok() && !fds[0].revents().is_empty()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{BufRead as _, BufReader};
     use std::os::unix::net::UnixListener;
     use std::thread;
 
@@ -64,7 +86,7 @@ mod tests {
             assert_eq!(line, "CONNECT 1024\n");
             (&socket).write_all(answer).unwrap();
         });
-        let result = connect(&path, 1024);
+        let result = connect(&path, 1024, &CancelToken::new().unwrap());
         server.join().unwrap();
         result
     }
@@ -89,6 +111,18 @@ mod tests {
 
     #[test]
     fn a_socket_that_is_not_there_yet_is_not_an_error() {
-        assert!(connect(Path::new("/no/such/socket"), 1).unwrap().is_none());
+        let cancel = CancelToken::new().unwrap();
+        let connected = connect(Path::new("/no/such/socket"), 1, &cancel).unwrap();
+        assert!(connected.is_none());
+    }
+
+    #[test]
+    fn a_cancel_ends_the_wait_for_a_device_that_nobody_serves() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("vsock");
+        let _unserved = UnixListener::bind(&path).unwrap();
+        let cancel = CancelToken::new().unwrap();
+        cancel.cancel();
+        assert!(connect(&path, 1, &cancel).unwrap().is_none());
     }
 }

@@ -6,7 +6,7 @@ use kiln_guest_init::protocol::{Layer, ToHost};
 
 use super::file::HiddenFile;
 use super::hypervisor::{Talked, WrittenDown};
-use super::monitor::Monitor;
+use super::monitor::{BOOT_PATIENCE, Monitor};
 use super::shelf::Weighed;
 use crate::{CancelToken, Error};
 
@@ -51,7 +51,7 @@ pub(super) fn wait_until_sealed(
     layers: &mut Vec<Layer>,
 ) -> Result<Talked, Error> {
     loop {
-        match monitor.wait_for_message(Some(cancel))? {
+        match monitor.wait_for_message(BOOT_PATIENCE, Some(cancel))? {
             None => return Ok(Talked::Broken),
             Some(ToHost::Born { .. }) => {}
             Some(ToHost::Ready { layers: sealed }) => {

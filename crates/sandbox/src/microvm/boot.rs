@@ -14,6 +14,8 @@ use crate::link::Guest as _;
 /// What became of a boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootReport {
+    /// What the monitor says that its version is.
+    pub version: Option<String>,
     pub end: BootEnd,
     /// From the monitor's start to the first byte on the serial line.
     pub first_output: Option<Duration>,
@@ -110,6 +112,7 @@ pub(crate) fn watch(
         }
     };
     Ok(BootReport {
+        version: None,
         end,
         first_output,
         total: clock.monotonic().since(started),

@@ -44,9 +44,10 @@ impl HiddenFile {
             .map_err(|errno| Error::host("cannot make a file in memory", errno))
     }
 
-    /// Makes this one, which is empty, the same as another. Holes stay holes.
+    /// Makes this one, which is empty, the same as another.
     pub(crate) fn fill_from(self, source: &Self) -> Result<Self, Error> {
-        copy(&source.0, &self.0).map_err(|error| Error::host("cannot copy a file", error))?;
+        copy_with_holes(&source.0, &self.0)
+            .map_err(|error| Error::host("cannot copy a file", error))?;
         Ok(self)
     }
 
@@ -85,7 +86,8 @@ impl HiddenFile {
     }
 }
 
-fn copy(source: &File, target: &File) -> io::Result<()> {
+/// Makes `target`, which is empty, the same as another file. Holes stay holes.
+pub(crate) fn copy_with_holes(source: &File, target: &File) -> io::Result<()> {
     target.set_len(source.metadata()?.len())?;
     let mut buffer = Vec::new();
     for Range { start: mut at, end } in data(source)? {

@@ -12,6 +12,7 @@ mod kept;
 mod kernel;
 mod modules;
 mod monitor;
+mod placeholder;
 pub(crate) mod scratch;
 mod shelf;
 mod unpacked;
@@ -19,14 +20,15 @@ mod unpacked;
 pub use backend::Machines;
 pub(crate) use boot::watch;
 pub use boot::{BootEnd, BootReport};
-pub(crate) use file::HiddenFile;
+pub(crate) use file::{HiddenFile, copy_with_holes};
 pub(crate) use hypervisor::{
     Disks, Hypervisor, MONITOR_BYTES, Order, Shape, Started, Talked, WrittenDown,
 };
 pub(crate) use initial::InitialFiles;
 pub use kernel::{GuestKernel, KernelError};
-pub(crate) use monitor::{Monitor, Process};
-pub(crate) use shelf::Shelf;
+pub(crate) use monitor::{BOOT_PATIENCE, Monitor, Process};
+pub(crate) use placeholder::Placeholders;
+pub(crate) use shelf::{Shelf, Weighed};
 
 /// What every guest kernel is told so that one run is like another: addresses that change from run to run, and large pages
 /// that come when there happen to be some, show in timings. A machine has nobody else in it from whom to hide addresses.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::os::unix::fs::FileExt as _;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
 
 use kiln_guest_init::protocol::ToHost;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,10 +13,7 @@ use crate::link::{Guest, Link};
 use crate::{CancelToken, Error};
 
 /// An emulated machine takes seconds; one that needs this long never comes up.
-const BOOT_PATIENCE: Timespec = Timespec {
-    tv_sec: 180,
-    tv_nsec: 0,
-};
+pub(crate) const BOOT_PATIENCE: Duration = Duration::from_mins(3);
 
 /// What is kept of a monitor's complaints.
 const LOG_BYTES: usize = 2048;
@@ -126,8 +124,12 @@ impl Monitor {
     }
 
     /// Waits for a booted guest's first word, or until it is canceled.
-    pub(crate) fn wait_until_up(&mut self, cancel: Option<&CancelToken>) -> Result<(), Error> {
-        match self.wait_for_message(cancel)? {
+    pub(crate) fn wait_until_up(
+        &mut self,
+        patience: Duration,
+        cancel: Option<&CancelToken>,
+    ) -> Result<(), Error> {
+        match self.wait_for_message(patience, cancel)? {
             Some(message) => first_word(message).map(drop),
             None => Ok(()),
         }
@@ -136,15 +138,17 @@ impl Monitor {
     /// Waits for the guest's next message. `None` means that it was canceled meanwhile.
     pub(super) fn wait_for_message(
         &mut self,
+        patience: Duration,
         cancel: Option<&CancelToken>,
     ) -> Result<Option<ToHost>, Error> {
+        let patience = Timespec::try_from(patience).ok();
         loop {
             if let Some(message) = self.link.next_message()? {
                 return Ok(Some(message));
             }
             let mut fds = vec![PollFd::from_borrowed_fd(self.link.socket(), PollFlags::IN)];
             fds.extend(cancel.map(|cancel| PollFd::new(cancel, PollFlags::IN)));
-            if poll(&mut fds, Some(&BOOT_PATIENCE)).is_ok_and(|ready| ready == 0) {
+            if poll(&mut fds, patience.as_ref()).is_ok_and(|ready| ready == 0) {
                 return Err(Error::NotReady);
             }
             if cancel.is_some_and(CancelToken::is_canceled) {

@@ -44,6 +44,11 @@ impl<K: PartialEq, T: Weighed> Shelf<K, T> {
         }
     }
 
+    /// Gives up one that has turned out to be of no use.
+    pub(crate) fn give_up(&self, key: &K) {
+        self.lock().retain(|(other, _)| other != key);
+    }
+
     /// Gives up as many as it takes for that much memory to be left, by what the host says; all of them need not suffice.
     pub(crate) fn make_room(&self, bytes: u64, left: impl Fn() -> Option<u64>) {
         let mut things = self.lock();
@@ -105,6 +110,13 @@ mod tests {
         let shelf = shelf(&[("same", 60), ("same", 70)]);
         assert_eq!(shelf.find(&"same").as_deref(), Some(&70));
         assert_eq!(names(&shelf), ["same"]);
+    }
+
+    #[test]
+    fn what_is_of_no_use_goes_by_its_name() {
+        let shelf = shelf(&[("good", 10), ("bad", 20)]);
+        shelf.give_up(&"bad");
+        assert_eq!(names(&shelf), ["good"]);
     }
 
     #[test]

@@ -12,12 +12,12 @@ use kiln_model::v0::Isolation;
 
 use super::arguments::{Boot, Console, Hardware, Memory, program_for_this_host};
 use super::qmp::Qmp;
-use super::template::{CONTROL, Recipe, plug_in, restore, socket_pair, write_down};
+use super::template::{CONTROL, Recipe, plug_in, restore, write_down};
 use crate::guest::Leash;
-use crate::link::Link;
+use crate::link::{Link, socket_pair};
 use crate::microvm::{
-    GuestKernel, HiddenFile, Hypervisor, InitialFiles, MONITOR_BYTES, Monitor, Order, Process,
-    Shape, Shelf, Started, Talked, WrittenDown,
+    BOOT_PATIENCE, GuestKernel, HiddenFile, Hypervisor, InitialFiles, MONITOR_BYTES, Monitor,
+    Order, Process, Shape, Shelf, Started, Talked, WrittenDown,
 };
 use crate::network::{MachineNetwork, Network};
 use crate::{Error, Layer};
@@ -148,6 +148,10 @@ impl Qemu {
         self.config.kept_bytes > 0
     }
 
+    fn has_template_for(&self, order: &Order<'_>) -> bool {
+        self.keeps_templates() && order.disks.fit_placeholders()
+    }
+
     /// A machine that has come up by itself: only then can it be told what time it is. Who talks to the guest of one that
     /// was canceled meanwhile sees the cancel.
     fn booted(&self, order: &Order<'_>) -> Result<Monitor, Error> {
@@ -161,7 +165,7 @@ impl Qemu {
         let network = order.network.map(open).transpose()?;
         let mut monitor = self.spawn(command, ours)?.keeping(Box::new(network));
         monitor
-            .wait_until_up(Some(order.cancel))
+            .wait_until_up(BOOT_PATIENCE, Some(order.cancel))
             .map_err(|error| monitor.explain(error))?;
         Ok(monitor)
     }
@@ -280,7 +284,7 @@ impl Hypervisor for Qemu {
     }
 
     fn start(&self, order: &Order<'_>) -> Result<Started, Error> {
-        if !self.keeps_templates() {
+        if !self.has_template_for(order) {
             return Ok(Started {
                 monitor: self.booted(order)?,
                 layers: vec![Layer::applied("start", "booted")],
@@ -307,6 +311,9 @@ impl Hypervisor for Qemu {
         order: &Order<'_>,
         talk: &mut dyn FnMut(&mut Monitor) -> Result<Talked, Error>,
     ) -> Result<Option<WrittenDown>, Error> {
+        if !self.has_template_for(order) {
+            return Ok(None);
+        }
         let template = self.template(order.shape)?;
         let memory = HiddenFile::in_memory()?.fill_from(&template.memory)?;
         let place = Memory::Template(&memory.path());

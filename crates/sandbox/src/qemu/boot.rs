@@ -9,10 +9,9 @@ use kiln_model::Clock;
 
 use super::arguments::{Boot, Console, Hardware, Memory};
 use super::backend::QemuConfig;
-use super::template::socket_pair;
 use crate::Error;
 use crate::guest::Leash;
-use crate::link::Link;
+use crate::link::{Link, socket_pair};
 use crate::microvm::{BootReport, Disks, HiddenFile, InitialFiles, Monitor, Process, Shape, watch};
 
 /// Enough for any kernel to come up.

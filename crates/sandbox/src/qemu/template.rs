@@ -8,7 +8,6 @@
 //! The same is done once more for a chamber that runs several times, when that chamber is sealed.
 
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -19,11 +18,10 @@ use super::backend::Accelerator;
 use super::qmp::{Qmp, broken};
 use crate::Error;
 use crate::guest::Leash;
-use crate::link::Link;
-use crate::microvm::{Disks, HiddenFile, Monitor, Process, Shape, WrittenDown};
-
-/// The template's disks are never looked at: their driver is told to only after the restore.
-const PLACEHOLDER_BYTES: u64 = 1 << 20;
+use crate::link::{Link, socket_pair};
+use crate::microvm::{
+    BOOT_PATIENCE, HiddenFile, Monitor, Placeholders, Process, Shape, WrittenDown,
+};
 
 /// Speaks the monitor protocol on the standard output.
 pub(super) const CONTROL: [&str; 4] = [
@@ -44,17 +42,12 @@ pub(super) struct Recipe<'a> {
 impl Recipe<'_> {
     pub(super) fn make(&self, shape: Shape) -> Result<WrittenDown, Error> {
         let memory = HiddenFile::in_memory()?;
-        resize(&memory, shape.memory_bytes)?;
-        let [base, scratch] = [
-            HiddenFile::create(self.work_dir)?,
-            HiddenFile::create(self.work_dir)?,
-        ];
-        resize(&base, PLACEHOLDER_BYTES)?;
-        resize(&scratch, PLACEHOLDER_BYTES)?;
-        let disks = Disks {
-            base: base.path(),
-            scratch: scratch.path(),
-        };
+        memory
+            .file()
+            .set_len(shape.memory_bytes)
+            .map_err(|error| Error::host("cannot make room for a template", error))?;
+        let placeholders = Placeholders::create(self.work_dir)?;
+        let disks = placeholders.disks();
         let hardware = Hardware {
             accelerator: self.accelerator,
             shape,
@@ -75,15 +68,11 @@ impl Recipe<'_> {
         let log = HiddenFile::create(self.work_dir)?;
         let mut monitor = Monitor::new(Process::spawn(command, log)?, Link::new(ours)?);
         monitor
-            .wait_until_up(None)
+            .wait_until_up(BOOT_PATIENCE, None)
             .map_err(|error| monitor.explain(error))?;
         let state = write_down(&mut Qmp::greet(control)?, self.work_dir)?;
         WrittenDown::new(memory, state)
     }
-}
-
-pub(super) fn socket_pair() -> Result<(UnixStream, UnixStream), Error> {
-    UnixStream::pair().map_err(|error| Error::host("cannot make a socket pair", error))
 }
 
 /// Stops a machine whose memory is a file, and writes down the rest of it.
@@ -135,10 +124,4 @@ fn leave_memory_alone(qmp: &mut Qmp) -> Result<(), Error> {
         &json!({ "capabilities": [on("events"), on("x-ignore-shared")] }),
     )
     .map(drop)
-}
-
-fn resize(file: &HiddenFile, bytes: u64) -> Result<(), Error> {
-    file.file()
-        .set_len(bytes)
-        .map_err(|error| Error::host("cannot make room for a template", error))
 }

@@ -7,7 +7,8 @@ use std::process::{Child, Command as Process, Stdio};
 use std::time::Duration;
 
 use kiln_sandbox::{
-    BootEnd, CancelToken, ChamberSpec, Error, FirecrackerConfig, Machines, OutputSink, Stream,
+    BootEnd, BootReport, CancelToken, ChamberSpec, Error, FirecrackerConfig, Machines, OutputSink,
+    Stream,
 };
 
 use crate::place::{Finished, firecracker, firecracker_config, run_on};
@@ -51,17 +52,44 @@ fn a_monitor_that_ends_well_without_the_guests_word_is_a_failure() {
 }
 
 #[test]
+fn a_guest_that_does_not_answer_at_first_is_asked_again() {
+    let start = start_of(&run_with(troubled("silence", false)));
+    assert_eq!(start, "from a snapshot");
+}
+
+#[test]
+fn a_relative_directory_to_work_in_is_as_good_as_any() {
+    for is_jailed in [true, false] {
+        let here = std::env::current_dir().unwrap();
+        let directory = tempfile::tempdir_in(&here).unwrap();
+        let config = FirecrackerConfig {
+            work_dir: directory.path().strip_prefix(&here).unwrap().to_owned(),
+            ..firecracker_config(is_jailed)
+        };
+        assert_eq!(start_of(&run_with(config)), "from a snapshot");
+    }
+}
+
+#[test]
+fn a_boot_shows_its_serial_line_and_ends_with_the_word_of_our_guest() {
+    for is_jailed in [true, false] {
+        let (report, serial) = boot(&firecracker_config(is_jailed));
+        let kernel = "a double".to_owned();
+        assert_eq!(report.end, BootEnd::Up { kernel });
+        assert_eq!(report.version.as_deref(), Some("1.15.1"));
+        assert!(serial.contains("booting"), "{serial}");
+    }
+}
+
+#[test]
 fn a_boot_without_a_guest_of_ours_shows_its_serial_line_and_its_end() {
-    let mut serial = Vec::new();
-    let report = firecracker_config(false)
-        .boot(&*HostClock::new(), Duration::from_mins(1), &mut serial)
-        .unwrap();
+    let (report, serial) = boot(&troubled("halt", false));
     assert!(
         matches!(report.end, BootEnd::MonitorEnded { .. }),
         "{report:?}"
     );
     assert!(report.first_output.is_some());
-    assert!(String::from_utf8_lossy(&serial).contains("booting"));
+    assert!(serial.contains("booting"), "{serial}");
 }
 
 #[test]
@@ -139,6 +167,14 @@ fn the_double_refuses_what_the_published_api_does_not_have() {
         "Unable to open",
     );
     check("PUT /logger/level", "{}", "Invalid request method");
+}
+
+fn boot(config: &FirecrackerConfig) -> (BootReport, String) {
+    let mut serial = Vec::new();
+    let report = config
+        .boot(&*HostClock::new(), Duration::from_mins(1), &mut serial)
+        .unwrap();
+    (report, String::from_utf8_lossy(&serial).into_owned())
 }
 
 fn run_with(config: FirecrackerConfig) -> Finished {

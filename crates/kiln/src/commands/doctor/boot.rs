@@ -13,7 +13,8 @@ use super::super::Context;
 use crate::cli::DoctorBoot;
 use crate::failure::{Exit, Failure};
 
-/// Boots a kernel and shows what came of it. A monitor's exit status is shown, and never taken for success.
+/// Boots a kernel and shows what came of it. That a guest has ended its machine by itself is all that is to be had from one
+/// that does not know our program; whether it booted is for its serial output to say.
 pub(super) fn run(context: &Context<'_>, request: &DoctorBoot) -> Result<Exit, Failure> {
     let broke =
         |error: &dyn std::error::Error| Failure::unexpected("it did not boot").because(error);
@@ -88,8 +89,13 @@ fn tell(context: &Context<'_>, report: &BootReport) -> Exit {
         || "no serial output".to_owned(),
         |time| format!("first serial output after {} ms", time.as_millis()),
     );
+    let version = report
+        .version
+        .as_ref()
+        .map(|version| format!("its monitor is of version {version}\n"))
+        .unwrap_or_default();
     context.terminal.note(&format!(
-        "\n{how}\n{first}, end after {} ms",
+        "\n{how}\n{version}{first}, end after {} ms",
         report.total.as_millis()
     ));
     exit
