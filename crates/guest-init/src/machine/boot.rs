@@ -21,6 +21,8 @@ pub(super) fn mount_kernel_file_systems() -> Result<(), Fault> {
         mount(kind, place, kind, MountFlags::empty(), None)
             .at(Stage::Boot, || format!("cannot mount {place}"))?;
     }
+    // Some kernels start a program for each new device, which is never there. Others do not know of it.
+    let _ = fs::write("/sys/kernel/uevent_helper", "\n");
     Ok(())
 }
 

@@ -77,9 +77,17 @@ impl Channel {
 }
 
 fn accept(listener: &OwnedFd) -> Result<File, Fault> {
-    sys::accept(listener)
-        .map(File::from)
-        .at(Stage::Boot, || "cannot take the host's connection".into())
+    loop {
+        match sys::accept(listener) {
+            // One that a restore has reset before it was taken.
+            Err(error) if super::is_hang_up(&error) => {}
+            result => {
+                return result
+                    .map(File::from)
+                    .at(Stage::Boot, || "cannot take the host's connection".into());
+            }
+        }
+    }
 }
 
 impl Read for Channel {

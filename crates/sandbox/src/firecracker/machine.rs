@@ -102,7 +102,9 @@ impl Hardware<'_> {
         } else {
             "quiet"
         };
-        format!("{console} reboot=k panic=1 i8042.noaux i8042.nomux {STEADY}")
+        // There is no keyboard but for its reset line.
+        let keyboard = "i8042.noaux i8042.nomux i8042.nopnp i8042.dumbkbd";
+        format!("{console} reboot=k panic=1 {keyboard} {STEADY}")
     }
 }
 

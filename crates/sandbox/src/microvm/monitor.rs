@@ -15,6 +15,9 @@ use crate::{CancelToken, Error};
 /// An emulated machine takes seconds; one that needs this long never comes up.
 pub(crate) const BOOT_PATIENCE: Duration = Duration::from_mins(3);
 
+/// The first in which a chamber may change its own mounts, and stack file systems.
+const OLDEST_KERNEL: (u32, u32) = (5, 12);
+
 /// What is kept of a monitor's complaints.
 const LOG_BYTES: usize = 2048;
 
@@ -164,6 +167,14 @@ impl Monitor {
 /// What a guest's first message says: the release of its kernel, or why it could not come up.
 pub(super) fn first_word(message: ToHost) -> Result<String, Error> {
     if let ToHost::Up { kernel } = message {
+        if is_too_old(&kernel) {
+            let (major, minor) = OLDEST_KERNEL;
+            return Err(Error::Machine {
+                reason: format!(
+                    "the guest kernel is {kernel}, and a chamber needs {major}.{minor} or newer"
+                ),
+            });
+        }
         return Ok(kernel);
     }
     if let ToHost::Failed {
@@ -175,6 +186,15 @@ pub(super) fn first_word(message: ToHost) -> Result<String, Error> {
         return Err(Error::from_guest(stage, errno, message));
     }
     Err(Error::OutOfTurn("a machine's first word is that it is up"))
+}
+
+/// One that does not tell its version in numbers is taken to be new.
+fn is_too_old(release: &str) -> bool {
+    let mut numbers = release.split('.').map(str::parse::<u32>);
+    let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
+        return false;
+    };
+    (major, minor) < OLDEST_KERNEL
 }
 
 impl Guest for Monitor {
@@ -189,5 +209,25 @@ impl Guest for Monitor {
 
     fn process(&self) -> Option<u32> {
         Some(self.process.child.id())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_is_too_old_is_told_by_its_release() {
+        let word = |kernel: &str| {
+            let kernel = kernel.to_owned();
+            first_word(ToHost::Up { kernel })
+        };
+        for new in ["5.12.0", "6.1.0-54-cloud-amd64", "10.0", "something else"] {
+            assert_eq!(word(new).unwrap(), new);
+        }
+        for old in ["5.10.225", "4.14.336"] {
+            let error = word(old).unwrap_err().to_string();
+            assert!(error.contains(old) && error.contains("5.12"), "{error}");
+        }
     }
 }

@@ -74,7 +74,12 @@ fn tell(context: &Context<'_>, report: &BootReport) -> Exit {
         ),
         BootEnd::MonitorEnded { status, .. } if status.success() => (
             format!("the guest turned itself off or crashed; its monitor ended with {status}"),
-            Exit::Ok,
+            // What a guest has written before is for its reader to judge. One that wrote nothing may never have started.
+            if report.first_output.is_some() {
+                Exit::Ok
+            } else {
+                Exit::Unexpected
+            },
         ),
         BootEnd::MonitorEnded { status, complaint } => (
             format!("its monitor failed with {status}: {complaint}"),
