@@ -16,8 +16,14 @@ use crate::failure::{Exit, Failure};
 /// Boots a kernel and shows what came of it. That a guest has ended its machine by itself is all that is to be had from one
 /// that does not know our program; whether it booted is for its serial output to say.
 pub(super) fn run(context: &Context<'_>, request: &DoctorBoot) -> Result<Exit, Failure> {
-    let broke =
-        |error: &dyn std::error::Error| Failure::unexpected("it did not boot").because(error);
+    let broke = |error: &dyn std::error::Error| {
+        let failure = Failure::unexpected("it did not boot").because(error);
+        if request.programs.jailer.is_some() {
+            failure.hint("jails are made in the temporary directory; TMPDIR=DIR in front of the command takes another")
+        } else {
+            failure
+        }
+    };
     let kernel = match &request.programs.kernel {
         Some(path) => GuestKernel::at(path),
         None => GuestKernel::find(),
