@@ -11,7 +11,7 @@ pub(super) enum Trouble {
     Crash,
     /// The guest is none of ours, and turns itself off.
     Halt,
-    /// The first who asks for the guest is never answered.
+    /// The first who asks for the guest is never answered, and the first after a restore hears no more than that.
     Silence,
 }
 

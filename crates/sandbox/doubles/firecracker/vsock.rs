@@ -73,6 +73,12 @@ fn accept(mut connection: UnixStream) -> io::Result<Option<UnixStream>> {
         return Ok(None);
     }
     writeln!(connection, "OK {FIRST_HOST_PORT}")?;
-    let is_lost = IS_RESET.swap(false, Ordering::SeqCst);
-    Ok((!is_lost).then_some(connection))
+    if !IS_RESET.swap(false, Ordering::SeqCst) {
+        return Ok(Some(connection));
+    }
+    if Trouble::of_this_program() == Trouble::Silence {
+        // As it is with real ones: the guest knows that this one is gone, and tells nobody.
+        std::mem::forget(connection);
+    }
+    Ok(None)
 }

@@ -32,6 +32,9 @@ const BOOT_PATIENCE: Duration = Duration::from_mins(1);
 /// A restored guest listens at once.
 const RESTORE_PATIENCE: Duration = Duration::from_secs(10);
 
+/// From a connection to the guest's word on it.
+const WORD_PATIENCE: Duration = Duration::from_secs(1);
+
 /// Firecracker writes all of a guest's memory into its snapshot. With more than this to write, a boot is soon over.
 const SNAPSHOT_BYTES: u64 = 4 << 30;
 
@@ -205,8 +208,8 @@ impl Firecracker {
         Ok(Started { monitor, layers })
     }
 
-    /// Waits until the guest says that it is up. A restore resets connections, also one that came a moment too early: then
-    /// there is another. Who talks to the guest of a machine that was canceled meanwhile sees the cancel.
+    /// Waits until the guest says that it is up. A restore resets connections, also one that came a moment too early, and
+    /// nobody tells us: then there is another. Who talks to the guest of a machine that was canceled meanwhile sees the cancel.
     fn reach(
         &self,
         place: &Place,
@@ -221,11 +224,12 @@ impl Firecracker {
                 return Ok(Monitor::new(process, Link::new(ours)?).keeping(Box::new(silent)));
             };
             let mut monitor = Monitor::new(process, Link::new(socket)?);
-            let left = deadline.since(self.clock.monotonic());
-            match monitor.wait_until_up(left, Some(cancel)) {
+            match monitor.wait_until_up(WORD_PATIENCE, Some(cancel)) {
                 Ok(()) => return Ok(monitor),
-                Err(Error::Lost) => process = monitor.hang_up(),
-                Err(error) => return Err(error),
+                Err(Error::Lost | Error::NotReady) if self.clock.monotonic() < deadline => {
+                    process = monitor.hang_up();
+                }
+                Err(error) => return Err(monitor.explain(error)),
             }
         }
     }
