@@ -22,6 +22,7 @@ use self::networks::Networks;
 use crate::fault::{At, Fault};
 use crate::filter::Filter;
 use crate::pid1;
+use crate::stopwatch::find_clock;
 use crate::sys::{self, Fork};
 
 /// How many directories a base may have. Linux passes at most 253 descriptors in one message.
@@ -82,6 +83,7 @@ pub(crate) fn serve() -> ExitCode {
     let mut networks = Networks::none_yet();
     // Here, so that no chamber has to.
     Filter::compiled();
+    find_clock();
     while let Ok(Some(order)) = next_order(&orders) {
         let Order {
             socket,
