@@ -32,4 +32,6 @@ pub(crate) use shelf::{Shelf, Weighed};
 
 /// What every guest kernel is told so that one run is like another: addresses that change from run to run, and large pages
 /// that come when there happen to be some, show in timings. A machine has nobody else in it from whom to hide addresses.
-pub(crate) const STEADY: &str = "norandmaps nokaslr transparent_hugepage=never";
+/// Of the kernel's security modules a chamber has use for one, and of its pressure figures for none: the others would be asked
+/// at every step.
+pub(crate) const STEADY: &str = "norandmaps nokaslr transparent_hugepage=never lsm=landlock psi=0";
