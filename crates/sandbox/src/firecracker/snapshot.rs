@@ -4,7 +4,7 @@
 //! anew, and mounts no disk before it is told to.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
 use serde_json::json;
@@ -12,7 +12,7 @@ use serde_json::json;
 use super::api::{Api, broken};
 use super::place::{Access, MEMORY, Place, STATE};
 use crate::Error;
-use crate::microvm::Weighed;
+use crate::microvm::{Weighed, allocated_bytes};
 
 /// A disk that is slower than thirty megabytes a second has another use than this.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -57,11 +57,10 @@ impl Snapshot {
 
 impl Weighed for Snapshot {
     fn bytes(&self) -> u64 {
-        const UNIT: u64 = 512;
         [STATE, MEMORY]
             .iter()
             .filter_map(|file| fs::metadata(self.place.path(file)).ok())
-            .map(|found| found.blocks() * UNIT)
+            .map(|found| allocated_bytes(&found))
             .sum()
     }
 }

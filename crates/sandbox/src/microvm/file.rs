@@ -1,6 +1,6 @@
 //! Files without a name: they are gone with the last process that has them open, whatever ends it.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
@@ -58,8 +58,7 @@ impl HiddenFile {
 
     /// What it takes of the disk or memory that it is on: holes take nothing.
     pub(crate) fn allocated_bytes(&self) -> u64 {
-        const UNIT: u64 = 512;
-        self.0.metadata().map_or(0, |found| found.blocks() * UNIT)
+        self.0.metadata().map_or(0, |found| allocated_bytes(&found))
     }
 
     /// Which parts of it are no holes.
@@ -84,6 +83,12 @@ impl HiddenFile {
     pub(crate) fn file(&self) -> &File {
         &self.0
     }
+}
+
+/// What a file takes of its disk: holes take nothing.
+pub(crate) fn allocated_bytes(found: &Metadata) -> u64 {
+    const UNIT: u64 = 512;
+    found.blocks() * UNIT
 }
 
 /// Makes `target`, which is empty, the same as another file. Holes stay holes.

@@ -20,7 +20,7 @@ mod unpacked;
 pub use backend::Machines;
 pub(crate) use boot::watch;
 pub use boot::{BootEnd, BootReport};
-pub(crate) use file::{HiddenFile, copy_with_holes};
+pub(crate) use file::{HiddenFile, allocated_bytes, copy_with_holes};
 pub(crate) use hypervisor::{
     Disks, Hypervisor, MONITOR_BYTES, Order, Shape, Started, Talked, WrittenDown,
 };
